@@ -94,7 +94,7 @@ globals().update({alias: _dtype_module.named(name) for alias, name in _dtype_mod
 
 
 def _namespace(name: str) -> _types.ModuleType:
-    """The module ``jtorch.<name>``, made here where no file has it."""
+    """Return the module ``jtorch.<name>``; create the module if no file defines it."""
     made = _sys.modules.get(f"jtorch.{name}")
     if made is None:
         made = _sys.modules[f"jtorch.{name}"] = _types.ModuleType(f"jtorch.{name}", f"torch.{name}")
@@ -126,7 +126,7 @@ _not_built.make_modules()
 _trees.register()
 _moved.register()
 
-# The names that are a module of this package and a callable of torch: the callables win, bound last.
+# These names are both modules of this package and callables of torch. The callables are bound last, so they win.
 tensor = _make_tensor
 device = _device_module.device
 dtype = _dtype_module.dtype

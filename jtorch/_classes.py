@@ -1,4 +1,4 @@
-"""torch.classes: classes of libraries in C++, of which none can be loaded."""
+"""torch.classes: classes of C++ libraries. None can be loaded."""
 from __future__ import annotations
 
 import sys
@@ -27,7 +27,7 @@ class _Classes(ModuleType):
         return found
 
     def load_library(self, path: Any) -> NoReturn:
-        """OSError: libraries in C++ are PyTorch's."""
+        """Raise OSError: libraries in C++ need PyTorch itself."""
         raise OSError(f"{path}: libraries for PyTorch cannot be loaded; jax.ffi calls compiled code")
 
 

@@ -1,4 +1,4 @@
-"""torch._custom_ops: the older way to register operators, of which torch.library is what is left."""
+"""torch._custom_ops: the older way to register operators. Each function refers to torch.library."""
 from __future__ import annotations
 
 from jtorch._base.refused import refused

@@ -1,4 +1,4 @@
-"""torch._guards: what PyTorch's compiler knows about the program that it traces. Nothing is traced here."""
+"""torch._guards: the state of PyTorch's compiler while it traces. jtorch never traces, so there is none."""
 from __future__ import annotations
 
 import contextlib
@@ -6,34 +6,34 @@ from typing import Any
 
 
 def active_fake_mode() -> None:
-    """None: no tensor is without data because of a mode."""
+    """Return None: no mode makes fake tensors."""
 
 
 def detect_fake_mode(inputs: Any = None) -> None:
-    """None: there are no fake tensors."""
+    """Return None: there are no fake tensors."""
 
 
 class TracingContext:
-    """What is traced now: nothing."""
+    """The context of the current trace. There is none."""
 
     @staticmethod
     def try_get() -> None:
-        """None: nothing is traced."""
+        """Return None: nothing is traced."""
 
     @staticmethod
     def get() -> Any:
-        """RuntimeError, as in PyTorch where nothing is traced."""
+        """Raise RuntimeError, as PyTorch does outside a trace."""
         raise RuntimeError("TracingContext.get() must be called within an ongoing trace.")
 
 
 class CompileContext(TracingContext):
-    """What is compiled now: nothing."""
+    """The context of the current compilation. There is none."""
 
     @staticmethod
     def current_compile_id() -> None:
-        """None: nothing is being compiled."""
+        """Return None: nothing is compiled."""
 
 
 def tracing(context: Any) -> Any:
-    """A block in which nothing is traced."""
+    """Return a context manager that does nothing."""
     return contextlib.nullcontext(context)

@@ -1,4 +1,4 @@
-"""torch._ops: the classes of what is found in torch.ops."""
+"""torch._ops: the classes of the objects in torch.ops."""
 from __future__ import annotations
 
 from jtorch._library.dispatch_keys import DispatchKey as DispatchKey
@@ -11,4 +11,4 @@ from jtorch._library.namespaces import ops as ops
 
 
 class HigherOrderOperator(OperatorBase):
-    """An operator that takes functions. None is here: torch.cond and torch.while_loop are functions."""
+    """An operator that takes functions. jtorch has no instances: torch.cond and torch.while_loop are functions."""

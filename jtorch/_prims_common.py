@@ -1,4 +1,4 @@
-"""torch._prims_common: questions about shapes, strides and dtypes that packages with ops of their own ask."""
+"""torch._prims_common: properties of shapes, strides and dtypes, for packages that define ops."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -27,17 +27,17 @@ _COMPUTED_IN = {bfloat16: float32, float16: float32}
 
 
 def is_contiguous(a: Tensor, false_if_dde: bool = False) -> bool:
-    """Return whether elements lie in order. ``false_if_dde`` is about sizes that are not known; here they are."""
+    """Return whether a tensor is contiguous. ``false_if_dde`` concerns symbolic sizes, which jtorch does not have."""
     return a.numel() < 2 or a.is_contiguous()
 
 
 def is_contiguous_or_false(a: Tensor) -> bool:
-    """Return whether elements lie in order."""
+    """Return whether a tensor is contiguous."""
     return is_contiguous(a)
 
 
 def is_channels_last_contiguous(a: Tensor) -> bool:
-    """Return whether elements of images or volumes lie in order, channels last."""
+    """Return whether a batch of images or volumes is contiguous in channels-last order."""
     return a.dim() in (4, 5) and tuple(a.stride()) == channels_last(tuple(a.shape))
 
 
@@ -45,14 +45,14 @@ is_channels_last_contiguous_or_false = is_channels_last_contiguous
 
 
 def suggest_memory_format(x: Any) -> Any:
-    """Return the memory format that the strides of a tensor look like."""
+    """Return the memory format that fits a tensor's strides."""
     if x.layout is not functions.empty(0).layout or not suggests_channels_last(tuple(x.shape), tuple(x.stride())):
         return functions.contiguous_format
     return functions.channels_last if x.dim() == 4 else functions.channels_last_3d
 
 
 def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) -> tuple[int, ...]:
-    """Return the strides of elements in order; without ``row_major`` those of matrices by columns."""
+    """Return contiguous strides; without ``row_major``, the last two dims are column-major."""
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)
@@ -62,7 +62,7 @@ def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) ->
 
 
 def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
-    """Return a dim counted from the front; IndexError if there is none of this number."""
+    """Return a nonnegative dim; raise IndexError if it is out of range."""
     if rank < 0:
         raise IndexError(f"Rank cannot be negative but got {rank}")
     if rank == 0 and not wrap_scalar:
@@ -74,19 +74,19 @@ def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
 
 
 def canonicalize_dims(rank: int, indices: Any, wrap_scalar: bool = True) -> Any:
-    """Return dims counted from the front: of one number a number, of several a tuple."""
+    """Return nonnegative dims: an int for an int, a tuple for several."""
     if isinstance(indices, int):
         return canonicalize_dim(rank, indices, wrap_scalar)
     return tuple([canonicalize_dim(rank, i, wrap_scalar) for i in indices])
 
 
 def is_float_dtype(dtype: Dtype) -> bool:
-    """Return whether a dtype is one of floats."""
+    """Return whether a dtype is floating point."""
     return dtype.is_floating_point
 
 
 def is_complex_dtype(dtype: Dtype) -> bool:
-    """Return whether a dtype is one of complex numbers."""
+    """Return whether a dtype is complex."""
     return dtype.is_complex
 
 
@@ -96,17 +96,17 @@ def is_boolean_dtype(dtype: Dtype) -> bool:
 
 
 def is_integer_dtype(dtype: Dtype) -> bool:
-    """Return whether a dtype is one of integers."""
+    """Return whether a dtype is an integer dtype."""
     return not (dtype.is_floating_point or dtype.is_complex or dtype is bool_)
 
 
 def get_computation_dtype(dtype: Dtype) -> Dtype:
-    """Return the dtype that PyTorch computes elementwise operations in."""
+    """Return the dtype in which PyTorch computes elementwise operations."""
     return _COMPUTED_IN.get(dtype, dtype)
 
 
 def alert_not_deterministic(caller: str) -> None:
-    """RuntimeError, or a warning, where deterministic algorithms are asked for."""
+    """Raise RuntimeError, or warn, if deterministic algorithms are required."""
     says = f"{caller} does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True"
     if Deterministic.on and not Deterministic.warn_only:
         raise RuntimeError(f"{says})'.")

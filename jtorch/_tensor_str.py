@@ -1,4 +1,4 @@
-"""The text of tensors: what ``repr``, ``str`` and ``format`` say, and the options that shape it.
+"""The text of tensors for ``repr``, ``str`` and ``format``, and the print options.
 
 Works on anything with a tensor's attributes. ``_host_values`` is the only place that asks for the data.
 """
@@ -43,11 +43,11 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     chosen.update({name: value for name, value in given.items() if value is not None})
     for name, value in chosen.items():
         setattr(PRINT_OPTS, name, value)
-    PRINT_OPTS.sci_mode = sci_mode  # as in PyTorch, each call sets this one, to automatic if it is left out
+    PRINT_OPTS.sci_mode = sci_mode  # As in PyTorch, a call without sci_mode resets it to automatic.
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options in force, as keywords for set_printoptions. See torch.get_printoptions."""
+    """Return the current options, as keywords for set_printoptions. See torch.get_printoptions."""
     return asdict(PRINT_OPTS)
 
 
@@ -67,7 +67,7 @@ def _host_values(t) -> np.ndarray:
 
 
 def _widened(values: np.ndarray) -> np.ndarray:
-    """With ml_dtypes' floats as float64, which holds each of their values and is a Python float in lists."""
+    """Convert ml_dtypes' floats to float64, which represents them exactly and becomes a Python float in lists."""
     return values.astype(np.float64) if values.dtype.kind == "V" or values.dtype.type.__module__ == ml_dtypes.__name__ \
         else values
 
@@ -78,13 +78,13 @@ Cell = Callable[[Any], str]
 
 
 def _plain_cell(values: list) -> tuple[Cell, int]:
-    """How to write one integer or bool among ``values``, and how wide."""
+    """Return a function that formats one integer or bool of ``values``, and the common width."""
     width = max((len(str(v)) for v in values), default=1)
     return lambda v: str(v).rjust(width), width
 
 
 def _float_spec(values: list[float]) -> str:
-    """``e`` for scientific notation, ``i`` if all are whole numbers (``2.``), else ``f``."""
+    """Return ``e`` for scientific notation, ``i`` if all values are whole numbers (``2.``), else ``f``."""
     sizes = [abs(v) for v in values]
     low, high = min(sizes), max(sizes)
     scientific = PRINT_OPTS.sci_mode
@@ -100,7 +100,7 @@ def _whole(v: float) -> str:
 
 
 def _float_cell(values: list[float]) -> tuple[Cell, int]:
-    """How to write one float among ``values``, and how wide: zeros, infinities and nans have no say in it."""
+    """Return a function that formats one float of ``values``, and the width; both ignore zeros, infinities and nans."""
     telling = [v for v in values if v != 0 and math.isfinite(v)]
     spec = _float_spec(telling) if telling else "i"
     if spec == "i":
@@ -134,18 +134,18 @@ def _cell_for(values: np.ndarray) -> tuple[Cell, int]:
 
 
 class _Formatter:
-    """How an element of a tensor is printed, as wide as the widest one. Elements are those that a printed tensor shows."""
+    """Formats an element of a tensor with the width of the widest printed element."""
 
     def __init__(self, tensor: Any):
         values = _host_values(tensor)
         self._cell, self.max_width = _cell_for(_widened(_edges(values) if values.size > PRINT_OPTS.threshold else values))
 
     def width(self) -> int:
-        """Return how many characters an element takes."""
+        """Return the number of characters that an element takes."""
         return self.max_width
 
     def format(self, value: Any) -> str:
-        """Return the text of an element, or of a tensor of one."""
+        """Return the text of an element, or of a tensor with one element."""
         text = self._cell(value.item() if hasattr(value, "item") else value)
         return " " * (self.max_width - len(text)) + text
 
@@ -154,7 +154,7 @@ class _Formatter:
 
 
 def _edges(values: np.ndarray) -> np.ndarray:
-    """Only what a summary shows: the first and last ``edgeitems`` along each dimension."""
+    """Return the elements that a summary shows: the first and last ``edgeitems`` along each dim."""
     edge = PRINT_OPTS.edgeitems
     for axis, size in enumerate(values.shape):
         if size > 2 * edge:
@@ -173,7 +173,9 @@ def _row(values: list, size: int, indent: int, summarize: bool, cell: Cell, widt
 
 
 def _block(values, shape: tuple[int, ...], indent: int, summarize: bool, cell: Cell, width: int) -> str:
-    """Nested lists ``values``, which stand for ``shape`` (larger than they are where a summary leaves some out)."""
+    """Format the nested lists ``values``. ``shape`` is the tensor's shape, which is larger if a summary omits
+    elements.
+    """
     if not shape:
         return cell(values)
     if len(shape) == 1:
@@ -200,7 +202,7 @@ def _contents(t, indent: int) -> str:
 
 
 def _layout_suffixes(t) -> list[str]:
-    """``size=`` and ``dtype=``, where the contents do not already say them."""
+    """Return ``size=`` and ``dtype=``, if the contents do not show them."""
     default = dtypes.get_default_dtype()
     size, dtype = f"size={tuple(t.shape)}", f"dtype={t.dtype}"
     if t.device.type == "meta":
@@ -215,7 +217,7 @@ def _layout_suffixes(t) -> list[str]:
 def _history_suffixes(t) -> list[str]:
     try:
         grad_fn = t.grad_fn
-    except RuntimeError:  # a view whose history cannot be derived any more
+    except RuntimeError:  # The history of this view can no longer be derived.
         return ["grad_fn=<Invalid>"]
     if grad_fn is not None:
         return [f"grad_fn=<{grad_fn.name().rsplit('::', 1)[-1]}>"]
@@ -233,7 +235,7 @@ def _suffixes(t) -> list[str]:
 
 
 def _with_suffixes(text: str, suffixes: list[str], indent: int, new_line: bool = False) -> str:
-    column = len(text) - text.rfind("\n") + 1  # two more than there are, as PyTorch counts
+    column = len(text) - text.rfind("\n") + 1  # PyTorch counts two more columns than there are.
     for suffix in suffixes:
         if new_line or column + len(suffix) + 2 > PRINT_OPTS.linewidth:
             new_line = False
@@ -261,14 +263,14 @@ def _tensor_str(t, indent: int) -> str:
 
 
 def _add_suffixes(text: str, suffixes: list[str], indent: int, force_newline: bool) -> str:
-    """The text with what follows the values, in PyTorch's arguments: packages that print classes of their own call it."""
+    """Append the suffixes to the text. Packages that print their own classes call this with PyTorch's arguments."""
     if force_newline and suffixes:
         return _with_suffixes(text + ",\n" + " " * indent + suffixes[0], suffixes[1:], indent)
     return _with_suffixes(text, suffixes, indent)
 
 
 def tensor_str(t, *, indent: int = 0, tensor_contents: str | None = None) -> str:
-    """What ``repr(t)`` says. ``indent`` is the column it starts at; ``tensor_contents`` replaces the values' text."""
+    """Return ``repr(t)``. ``indent`` is the column where it starts; ``tensor_contents`` replaces the values' text."""
     kind = type(t).__name__
     plain = kind in ("Tensor", "Parameter")
     prefix = "tensor(" if plain else f"{kind}("
@@ -282,13 +284,13 @@ def tensor_str(t, *, indent: int = 0, tensor_contents: str | None = None) -> str
 
 
 def str_of_samples(value: Any) -> str:
-    """What ``repr`` says of a tensor that stands for all samples of a ``vmap``."""
+    """Return the ``repr`` of a tensor that holds all samples of a ``vmap``."""
     inside = textwrap.indent(repr(seam.wrap(value.array.value)), "    ")
     return f"BatchedTensor(lvl={value.array.level.depth}, bdim=0, value=\n{inside}\n)"
 
 
 def tensor_format(t, spec: str) -> str:
-    """What ``format(t, spec)`` says: of a 0-dim tensor, what its Python number says."""
+    """Return ``format(t, spec)``; a 0-dim tensor formats as its Python number."""
     if len(t.shape) == 0 and t.device.type != "meta" and type(t).__name__ == "Tensor" and not _is_parameter(t):
         return format(_widened(_host_values(t)).item(), spec)
     return object.__format__(t, spec)

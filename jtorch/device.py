@@ -1,4 +1,4 @@
-"""torch.device: names of devices, which JAX device each stands for, and the default device.
+"""torch.device: names of devices, their JAX devices, and the default device.
 
 Importing this starts no JAX backend; the first tensor on a device, or the first question about devices, does.
 """
@@ -28,9 +28,9 @@ _PARSED: dict[str, device] = {}
 
 
 class device:
-    """Where a tensor lives: a type and perhaps an index. Also a ``with`` block's default device. See torch.device.
+    """The device of a tensor: a type and an optional index. As a context manager it sets the default device.
 
-    There is one object per type and index, so ``is`` and ``==`` are the same.
+    There is one object per type and index, so ``is`` and ``==`` are the same. See torch.device.
     """
 
     __slots__ = ("__weakref__", "index", "type")
@@ -81,7 +81,7 @@ class device:
 
 
 def interned(type: str, index: int | None = None) -> device:
-    """The one device object of this type and index."""
+    """Return the one device object of this type and index."""
     found = _INTERNED.get((type, index))
     if found is None:
         found = object.__new__(device)
@@ -122,7 +122,7 @@ def _of_accelerator(index: int) -> device:
 
 
 def _of_one(what) -> device | None:
-    """The device that ``torch.device(what)`` is, or None if ``what`` has no such type."""
+    """Return ``torch.device(what)``, or None if ``what`` does not have an accepted type."""
     kind = type(what)
     if kind is str:
         return _PARSED.get(what) or _parsed(what)
@@ -149,7 +149,7 @@ def _of_type_and_index(name: str, index) -> device:
 
 
 def _of_arguments(args: tuple, kwargs: dict) -> device | None:
-    """``torch.device(device=d)`` and ``torch.device(type, index)`` with any part given by keyword."""
+    """Return the device for ``torch.device(device=d)`` or ``torch.device(type, index)``, with keywords allowed."""
     if not args and kwargs.keys() == {"device"}:
         return _of_one(kwargs["device"])
     if len(args) > 2 or not (args or "type" in kwargs) or (len(args) == 2 and "index" in kwargs):
@@ -186,7 +186,7 @@ def _invalid_combination(args: tuple, kwargs: dict) -> str:
 
 
 def as_device(what, function: str = "") -> device:
-    """What a ``device=`` argument names, the default device if it is None. The index may still be open."""
+    """Return the device for a ``device=`` argument; None means the default device. Its index can be None."""
     if what is None:
         return default_device()
     found = _of_one(what)
@@ -210,23 +210,23 @@ _CPU = interned("cpu")
 
 
 def default_device() -> device:
-    """The default device as it was set, without asking whether it exists: cheap enough for each creation."""
+    """Return the default device without checking that it exists, since each creation calls this."""
     stack = _thread.stack
     return stack[-1] if stack else _thread.base or _CPU
 
 
 def chosen_devices() -> tuple[tuple[device, ...], device | None]:
-    """What this thread's default device goes by: the ``with`` blocks, and what was set."""
+    """Return the state of this thread's default device: the open ``with`` blocks, and the device that was set."""
     return _thread.stack, _thread.base
 
 
 def choose_devices(chosen: tuple[tuple[device, ...], device | None]) -> None:
-    """Lets this thread's default device go by what ``chosen_devices`` has told, here or in another thread."""
+    """Restore the state that ``chosen_devices`` returned, in this thread or another."""
     _thread.stack, _thread.base = chosen
 
 
 def get_default_device() -> device:
-    """The device of tensors made without ``device=``. See torch.get_default_device."""
+    """Return the device of tensors made without ``device=``. See torch.get_default_device."""
     chosen = default_device()
     return chosen if chosen.index is not None else canonical(chosen)
 
@@ -240,24 +240,24 @@ def set_default_device(device: device | str | int | None) -> None:
 
 
 def current_cuda_index() -> int:
-    """The index that plain ``cuda`` means in this thread."""
+    """Return the index of ``cuda`` without an index in this thread."""
     return _thread.cuda_index
 
 
 def set_current_cuda_index(index: int) -> None:
-    """Set what plain ``cuda`` means in this thread."""
+    """Set the index of ``cuda`` without an index in this thread."""
     _thread.cuda_index = index
 
 
 # -- JAX's devices ----------------------------------------------------------------------------------------------------
 
-ACCELERATORS = ("cuda", "mps", "xla")     # torch's types of devices for which JAX may have one
+ACCELERATORS = ("cuda", "mps", "xla")     # torch's device types that JAX may support
 _BACKENDS = {"cpu": "cpu", "cuda": "gpu", "mps": "METAL", "xla": None}  # JAX's names; None is its default backend
 _JAX_DEVICES: dict[str, tuple] = {}
 
 
 def jax_devices(type: str) -> tuple:
-    """This process's JAX devices of a torch device type, in the order of their indices; empty where there are none."""
+    """Return this process's JAX devices of a torch device type, ordered by index; empty if there are none."""
     found = _JAX_DEVICES.get(type)
     if found is None:
         found = _JAX_DEVICES[type] = _ask_jax(type)
@@ -269,24 +269,24 @@ def _ask_jax(type: str) -> tuple:
         return ()
     try:
         return tuple(jax.local_devices(backend=_BACKENDS[type]))
-    except RuntimeError:  # JAX's answer where a backend is not installed or does not start
+    except RuntimeError:  # JAX raises this if a backend is not installed or fails to start.
         return ()
 
 
 def is_accelerator(d: device | None) -> bool:
-    """Whether a device (None: none yet) is of a type for which JAX may have an accelerator."""
+    """Return whether a device has an accelerator's type; None does not."""
     return d is not None and d.type in ACCELERATORS
 
 
 def accelerator_type() -> str | None:
-    """The torch type of the accelerator: ``cuda`` for a GPU, ``xla`` for any other, None if there is only a CPU."""
+    """Return the accelerator's type: ``cuda`` for a GPU, ``xla`` for any other, None if there is only a CPU."""
     if jax_devices("cuda"):
         return "cuda"
     return None if jax_devices("xla")[0].platform == "cpu" else "xla"
 
 
 def canonical(d: device) -> device:
-    """The device a tensor on ``d`` says it is on, as in PyTorch: ``cpu`` has no index, ``cuda`` the current one.
+    """Return the device that a tensor on ``d`` reports: ``cpu`` has no index, ``cuda`` defaults to the current one.
 
     Where JAX was given several virtual CPUs, ``cpu:1`` and so on stay apart. Raises where there is no such device.
     """
@@ -312,7 +312,7 @@ _MESHES: list[jax.sharding.Mesh] = []
 
 
 def of_mesh(mesh: jax.sharding.Mesh) -> device:
-    """Several JAX devices as one device, of the type ``mesh``. What is on it lies in parts on them."""
+    """Return the device of type ``mesh`` that stands for several JAX devices. Its arrays are sharded over them."""
     if mesh not in _MESHES:
         _RESOLVED[interned("mesh", len(_MESHES))] = mesh.devices.flat[0]
         _MESHES.append(mesh)
@@ -320,24 +320,24 @@ def of_mesh(mesh: jax.sharding.Mesh) -> device:
 
 
 def mesh_of(d: device) -> jax.sharding.Mesh:
-    """The devices that a device of the type ``mesh`` stands for."""
+    """Return the JAX mesh of a device of type ``mesh``."""
     return _MESHES[d.index or 0]
 
 
 def single(d: device) -> device:
-    """A device itself; of a mesh the first device, or the CPU where they are virtual ones."""
+    """Return ``d``, or the first device of a mesh; a mesh of virtual CPU devices gives the CPU."""
     if d.type != "mesh":
         return d
     return _CPU if jax_device(d).platform == "cpu" else of_jax(jax_device(d))
 
 
 def all_jax_devices(d: device) -> list[jax.Device]:
-    """The JAX devices that ``d`` stands for."""
+    """Return the JAX devices of ``d``."""
     return list(mesh_of(d).devices.flat) if d.type == "mesh" else [jax_device(d)]
 
 
 def jax_device(d: device) -> jax.Device:
-    """The JAX device that ``d`` stands for; PyTorch's error where there is none."""
+    """Return the JAX device of ``d``; raise PyTorch's error if there is none."""
     found = _RESOLVED.get(d)
     return _resolve(d) if found is None else found
 
@@ -350,7 +350,7 @@ def _resolve(d: device) -> jax.Device:
         raise _absent(d.type)
     if d.type == "cpu" and len(devices) == 1:
         return _RESOLVED.setdefault(d, devices[0])
-    if d.index is None and d.type == "cuda":  # what this is may change: not remembered
+    if d.index is None and d.type == "cuda":  # The current device can change, so it is not cached.
         return devices[_thread.cuda_index]
     index = d.index or 0
     if index >= len(devices):
@@ -359,7 +359,7 @@ def _resolve(d: device) -> jax.Device:
 
 
 def invalid_ordinal(type: str) -> AcceleratorError:
-    """The error of an index that no device of a type that is there has."""
+    """Return the error for an index out of range."""
     count = len(jax_devices(type))
     return AcceleratorError(f"{type.upper()} error: invalid device ordinal\nThere are {count} {type} devices.")
 
@@ -369,7 +369,7 @@ NO_GPU = ('JAX has found no GPU. Write torch.device("cuda" if torch.cuda.is_avai
 
 
 def _absent(type: str) -> Exception:
-    """The error of a type that is not there; "compiled" stands for "is JAX installed with it" here."""
+    """Return PyTorch's error for a missing device type. Here "compiled" means that JAX supports the type."""
     if type in ("cuda", "xpu", "mtia"):
         error = AssertionError(f"Torch not compiled with {type.upper()} enabled")
         if type == "cuda":
@@ -379,7 +379,7 @@ def _absent(type: str) -> Exception:
 
 
 def of_jax(d: jax.Device) -> device:
-    """The torch device that a JAX device is: ``cpu`` or ``cuda`` with its index, ``xla`` for any other kind."""
+    """Return the torch device of a JAX device: ``cpu`` or ``cuda`` with its index, ``xla`` for any other kind."""
     kind = {"cpu": "cpu", "gpu": "cuda"}.get(d.platform, "xla")
     index = jax_devices(kind).index(d)
     return _CPU if kind == "cpu" and index == 0 else interned(kind, index)

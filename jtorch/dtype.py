@@ -1,4 +1,4 @@
-"""torch.dtype: PyTorch's dtypes, each standing for one NumPy dtype, and PyTorch's rules for combining them."""
+"""torch.dtype: PyTorch's dtypes, each backed by a NumPy dtype, and the default dtype."""
 from __future__ import annotations
 
 import ml_dtypes
@@ -8,7 +8,9 @@ _COMPLEX = {"float16": "complex64", "bfloat16": "complex64", "float32": "complex
 
 
 class dtype:
-    """An element type. ``np`` is its NumPy dtype, ``scalar_name`` the name PyTorch's errors use (``Float``, ``Long``)."""
+    """An element type. ``np`` is its NumPy dtype, ``scalar_name`` the name PyTorch's errors use (``Float``,
+    ``Long``).
+    """
 
     __module__ = "jtorch"
     __slots__ = ("is_complex", "is_floating_point", "is_signed", "itemsize", "name", "np", "scalar_name")
@@ -33,11 +35,11 @@ class dtype:
         return self
 
     def to_real(self) -> dtype:
-        """The dtype of this one's real part."""
+        """Return the dtype of the real part."""
         return of_numpy(np.zeros((), self.np).real.dtype) if self.is_complex else self
 
     def to_complex(self) -> dtype:
-        """The complex dtype of this precision."""
+        """Return the complex dtype of the same precision."""
         return self if self.is_complex else named(_COMPLEX[self.name])
 
 
@@ -63,12 +65,12 @@ complex64, complex128, int64, uint8, bool_ = (ALL[n] for n in ("complex64", "com
 
 
 def named(name: str) -> dtype:
-    """The dtype called ``name``."""
+    """Return the dtype called ``name``."""
     return ALL[ALIASES.get(name, name)]
 
 
 def of_numpy(np_dtype) -> dtype:
-    """The torch dtype of a NumPy dtype; TypeError where PyTorch has none."""
+    """Return the torch dtype of a NumPy dtype; raise TypeError if PyTorch has none."""
     found = _BY_NUMPY.get(np_dtype)
     if found is None:
         found = _BY_NUMPY.get(np.dtype(np_dtype).newbyteorder("=") if np.dtype(np_dtype).isnative else None)
@@ -81,13 +83,13 @@ def of_numpy(np_dtype) -> dtype:
 
 
 def as_dtype(given, caller: str) -> dtype | None:
-    """The dtype an argument means, where Python's own types are allowed too; TypeError if it is none."""
+    """Return the dtype for an argument, which can be a Python type such as float; raise TypeError for other objects."""
     if given is None or given.__class__ is dtype:
         return given
     if given.__class__.__hash__ is not None and given in _OF_PYTHON:
         return _OF_PYTHON[given]
     if isinstance(given, dtype):
-        return given.np     # one that no tensor can have says so
+        return given.np     # Reading ``np`` of a dtype that no tensor can have raises.
     raise TypeError(f"{caller}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}")
 
 
@@ -95,13 +97,13 @@ _OF_PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
 def of_python_kind(kind: str) -> dtype | None:
-    """What torch.tensor makes of numbers that NumPy reads as an array of this kind; None where it has to look closer."""
+    """Return torch.tensor's dtype for numbers that NumPy reads as this kind; None if the values decide."""
     if kind == "f":
         return _Default.dtype
     return _Default.dtype.to_complex() if kind == "c" else {"b": bool_, "i": int64}.get(kind)
 
 
-# What PyTorch's messages of numbers that overflow call the C++ types.
+# The names of C++ types in PyTorch's messages about overflow.
 _C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
             "uint32": "uint32_t", "uint64": "uint64_t", "bool": "bool", "float32": "float", "float64": "double",
             "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
@@ -109,13 +111,13 @@ _C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "
 
 
 def does_not_fit(target: dtype) -> RuntimeError:
-    """The error of a number that is not one of a dtype's."""
+    """Return the error for a number that a dtype cannot represent."""
     name = _C_NAMES.get(target.name, f"c10::{target.name.capitalize()}")
     return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 def check_fits(number, target: dtype, *, scalar: bool = False) -> None:
-    """RuntimeError where converting a Python number to a dtype overflows, as by ``fill_``.
+    """Raise RuntimeError if converting a Python number to a dtype overflows, as in ``fill_``.
 
     ``scalar``: one element is made of the number, for which PyTorch does not check floats of 16 and 8 bits.
     """
@@ -130,7 +132,7 @@ def check_fits(number, target: dtype, *, scalar: bool = False) -> None:
 
 
 def _is_in_range(number, target: dtype) -> bool:
-    """Whether a real number lies between the least and the greatest of a dtype, as ``c10::overflows`` asks."""
+    """Return whether a real number is within a dtype's range, as ``c10::overflows`` defines it."""
     if not (target.is_floating_point or target.is_complex):
         info = np.iinfo(target.np)
         wraps = isinstance(number, int) and not target.is_signed      # negative integers wrap around, negative floats do not
@@ -146,17 +148,17 @@ class _Default:
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of tensors made from Python floats. See torch.get_default_dtype."""
+    """Return the dtype of tensors made from Python floats. See torch.get_default_dtype."""
     return _Default.dtype
 
 
 def use_default(d: dtype) -> None:
-    """Makes a dtype that of Python floats; who calls this has the engine forget what was made with the other one."""
+    """Set the dtype of Python floats. The caller must clear the engine's caches, which depend on the old one."""
     _Default.dtype = d
 
 
 def default_of_number(number_type: type) -> np.dtype:
-    """The NumPy dtype a Python number has in promotion: bool, int64, the default float, the default complex."""
+    """Return a Python number's NumPy dtype in promotion: bool, int64, the default float or the default complex."""
     if number_type is float:
         return _Default.dtype.np
     if number_type is complex:
@@ -165,7 +167,7 @@ def default_of_number(number_type: type) -> np.dtype:
 
 
 def can_cast(source, target) -> bool:
-    """Whether PyTorch casts implicitly. See torch.can_cast."""
+    """Return whether PyTorch casts one dtype to another implicitly. See torch.can_cast."""
     if source.is_complex and not target.is_complex:
         return False
     if source.is_floating_point and not (target.is_floating_point or target.is_complex):

@@ -1,4 +1,4 @@
-"""torch.futures: results that somebody else sets."""
+"""torch.futures: results that another thread or a callback sets."""
 from __future__ import annotations
 
 import sys
@@ -28,17 +28,17 @@ class Future(Generic[T]):
         self._callbacks: list[Callable] = []
 
     def done(self) -> bool:
-        """Whether the value is there, or an error."""
+        """Return whether a value or an error was set."""
         return self._done
 
     def wait(self) -> T:
-        """The value, once it is there; raises the error if there is one."""
+        """Wait for the value and return it; raise the error if one was set."""
         with self._changed:
             self._changed.wait_for(self.done)
         return self.value()
 
     def value(self) -> T:
-        """The value that is there; RuntimeError if there is none yet."""
+        """Return the value; raise RuntimeError if none was set yet."""
         if not self._done:
             raise RuntimeError("Future.value() was called before the future was completed: call wait() first")
         if self._error is not None:
@@ -57,11 +57,11 @@ class Future(Generic[T]):
             callback(self)
 
     def set_result(self, result: T) -> None:
-        """Sets the value, and runs what waits for it."""
+        """Set the value, and run the callbacks."""
         self._complete(result, None)
 
     def set_exception(self, result: Any) -> None:
-        """Sets an error, which ``wait`` and ``value`` raise."""
+        """Set an error, which ``wait`` and ``value`` raise."""
         if not isinstance(result, Exception):
             raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
         self._complete(None, result)
@@ -74,30 +74,35 @@ class Future(Generic[T]):
         callback(self)
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future:
-        """A future of what ``callback`` gives of this one, once this one is done."""
+        """Return a future of ``callback(self)``, which runs once this future is done."""
         made: Future = Future()
 
         def run(done: Future) -> None:
             try:
                 made.set_result(callback(done))
-            except Exception as error:  # noqa: BLE001 (it is raised where somebody waits)
+            except Exception as error:  # noqa: BLE001 (the error is raised on wait)
                 made.set_exception(RuntimeError("Got the following error when running the callback: "
                                                 f"{type(error).__name__}: {error}"))
         self._when_done(run)
         return made
 
     def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
-        """Calls ``callback`` once this future is done. What it raises is printed."""
+        """Call ``callback(self)`` once this future is done. An exception in the callback is printed."""
         def run(done: Future) -> None:
             try:
                 callback(done)
-            except Exception:  # noqa: BLE001 (nobody waits for it)
+            except Exception:  # noqa: BLE001 (PyTorch prints the error)
                 sys.stderr.write(f"Got the following error when running the callback: {traceback.format_exc()}")
         self._when_done(run)
 
 
 def collect_all(futures: list[Future]) -> Future[list[Future]]:
-    """A future of all futures, done when they are; its error is the first that one of them has. See torch.futures.collect_all."""
+    """Return a future that is done once all futures are. Its error is the first future's that has one.
+
+    See torch.futures.collect_all.
+
+    See torch.futures.collect_all.
+    """
     made: Future = Future()
     left, lock = [len(futures)], threading.Lock()
 
@@ -123,5 +128,5 @@ def _complete_all(made: Future, futures: list[Future]) -> None:
 
 
 def wait_all(futures: list[Future]) -> list:
-    """The values of all; raises the first error. See torch.futures.wait_all."""
+    """Wait for all futures and return their values; raise the first error. See torch.futures.wait_all."""
     return [future.wait() for future in collect_all(futures).wait()]

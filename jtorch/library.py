@@ -1,4 +1,4 @@
-"""torch.library: operators that are registered by users. See torch.library."""
+"""torch.library: operators that users register. See torch.library."""
 from __future__ import annotations
 
 import functools
@@ -37,7 +37,7 @@ _NAMELESS = re.compile(r"\(.*\) -> .*")
 
 @functools.singledispatch
 def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any = ()) -> Any:
-    """Defines an operator by name and schema. See torch.library.define."""
+    """Define an operator by name and schema. See torch.library.define."""
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     namespace, name = split_name(qualname)
@@ -58,7 +58,7 @@ def _define_in(lib: Library, schema: str, alias_analysis: str = "") -> Callable:
 
 @functools.singledispatch
 def impl(qualname: Any, types: str | Sequence[str], func: Callable | None = None, *, lib: Library | None = None) -> Any:
-    """Gives an operator the kernel of some types of device. See torch.library.impl."""
+    """Register an operator's kernel for some device types. See torch.library.impl."""
     keys = {_key(t) for t in ([types] if isinstance(types, str) else types)}
 
     def register(func: Callable) -> None:
@@ -85,7 +85,7 @@ def _key(kind: str) -> str:
 # ---------------------------------------------------------------- registering for an operator that is there
 
 def _resolved(op: Any, function: str) -> Any:
-    """The operator's CustomOpDef, or its name."""
+    """Return the operator's CustomOpDef, or its name if it has none."""
     if not isinstance(op, (str, OpOverload, CustomOpDef)):
         raise ValueError(f"{function}({op}): got unexpected type for op: {type(op)}")
     if isinstance(op, CustomOpDef):
@@ -95,7 +95,7 @@ def _resolved(op: Any, function: str) -> Any:
 
 
 def register_kernel(op: Any, device_types: Any, func: Callable | None = None, /, *, lib: Library | None = None) -> Any:
-    """Gives an operator a kernel for some types of device, None for all. See torch.library.register_kernel."""
+    """Register an operator's kernel for some device types; None means all. See torch.library.register_kernel."""
     op = _resolved(op, "register_kernel")
     if isinstance(op, CustomOpDef):
         return op.register_kernel(device_types, func)
@@ -104,7 +104,7 @@ def register_kernel(op: Any, device_types: Any, func: Callable | None = None, /,
 
 def register_fake(op: Any, func: Callable | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1,
                   allow_override: bool = True) -> Any:
-    """Says what an operator's results look like. See torch.library.register_fake."""
+    """Register a function that gives an operator's result shapes and dtypes. See torch.library.register_fake."""
     op = _resolved(op, "register_fake")
 
     def register(func: Callable) -> Callable:
@@ -117,7 +117,7 @@ def register_fake(op: Any, func: Callable | None = None, /, *, lib: Library | No
 
 
 def impl_abstract(qualname: Any, func: Callable | None = None, *, lib: Library | None = None, _stacklevel: int = 1) -> Any:
-    """The old name of ``register_fake``."""
+    """Call ``register_fake`` under its old name."""
     warned.warn("`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. Please use that instead; we will "
                 "remove `torch.library.impl_abstract` in a future version of PyTorch.", FutureWarning)
     return register_fake(qualname, func, lib=lib)
@@ -125,7 +125,7 @@ def impl_abstract(qualname: Any, func: Callable | None = None, *, lib: Library |
 
 def register_autograd(op: Any, backward: Callable, /, *, setup_context: Callable | None = None,
                       lib: Library | None = None) -> None:
-    """Gives an operator a backward. See torch.library.register_autograd."""
+    """Register an operator's backward. See torch.library.register_autograd."""
     op = _resolved(op, "register_autograd")
     if isinstance(op, CustomOpDef):
         op.register_autograd(backward, setup_context=setup_context)
@@ -149,7 +149,7 @@ def _refuse_keyword_tensors(schema: Any, function: str) -> None:
 
 
 def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Library | None = None) -> Any:
-    """Gives an operator a rule for torch.vmap. See torch.library.register_vmap."""
+    """Register an operator's rule for torch.vmap. See torch.library.register_vmap."""
     op = _resolved(op, "register_vmap")
     if isinstance(op, CustomOpDef):
         return op.register_vmap(func)
@@ -162,7 +162,7 @@ def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Library | No
 
 
 def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> Any:
-    """Says which dtype an operator's inputs are cast to under autocast. See torch.library.register_autocast."""
+    """Register the dtype to which autocast casts an operator's inputs. See torch.library.register_autocast."""
     op = _resolved(op, "register_autocast")
     check_autocast(device_type)
     if isinstance(op, CustomOpDef):
@@ -172,7 +172,9 @@ def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Li
 
 
 def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Callable | None = None, /, *, lib: Any = None) -> Any:
-    """Say what a class or mode with ``__torch_dispatch__`` does with an operator. See torch.library.register_torch_dispatch.
+    """Register the rule that a class or mode with ``__torch_dispatch__`` has for an operator.
+
+    See torch.library.register_torch_dispatch.
 
     Args:
         op (str, OpOverload or CustomOpDef): the operator.
@@ -195,25 +197,25 @@ def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Callable |
 
 
 def triton_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any, schema: str | None = None) -> Any:
-    """Not built: no Triton kernel runs here."""
+    """Raise NotImplementedError: Triton kernels do not run on JAX."""
     raise NotImplementedError("torch.library.triton_op is not built: Triton's kernels do not run on JAX. "
                               "torch.library.custom_op takes "
                               "any Python function, jax.experimental.pallas writes kernels.")
 
 
 def wrap_triton(triton_kernel: Callable, /) -> Any:
-    """Not built: no Triton kernel runs here."""
+    """Raise NotImplementedError: Triton kernels do not run on JAX."""
     raise NotImplementedError("torch.library.wrap_triton is not built: Triton's kernels do not run on JAX. "
                               "torch.library.custom_op "
                               "takes any Python function, jax.experimental.pallas writes kernels.")
 
 
 def get_ctx() -> None:
-    """None, as in PyTorch outside of a fake impl that is being traced: nothing is traced with sizes left open."""
+    """Return None, as PyTorch does outside a traced fake implementation. jtorch never traces with symbolic sizes."""
 
 
 def get_kernel(op: Any, dispatch_key: Any) -> Any:
-    """Not built: there is no table of compiled kernels."""
+    """Raise NotImplementedError: there is no table of compiled kernels."""
     raise NotImplementedError("torch.library.get_kernel is not built: there is no table of compiled kernels. An operator's "
                               "overload "
                               "can be called, torch.ops.<namespace>.<name>.default.")

@@ -17,28 +17,28 @@ class _Mode(threading.local):
     inference = False
     anomaly = False
     anomaly_check_nan = True
-    on_node: Callable[..., None] | None = None      # called with each new node and its arguments (saved-tensor hooks)
-    saved_hooks: tuple = ()                         # (pack, unpack), the innermost last
-    hooks_refused: str | None = None                # what entering such hooks raises, where they are not allowed
+    on_node: Callable[..., None] | None = None  # is called with each new node and its arguments (saved-tensor hooks)
+    saved_hooks: tuple = ()                         # pairs (pack, unpack), the innermost last
+    hooks_refused: str | None = None                # the message of the error that entering such hooks raises
     mutation_allowed = False                        # whether saved tensors may be written to
-    transformed = False                             # whether a function of torch.func differentiates what is called
-    special = False                                 # whether any of these has something to do with new nodes
+    transformed = False                             # whether a transform of torch.func differentiates the calls
+    special = False                                 # whether one of these modes affects new nodes
 
     def refresh(self) -> None:
-        """Keeps ``special`` true to what it stands for; called where one of them changes."""
+        """Recompute ``special``, after one of the modes it depends on changed."""
         self.special = bool(self.anomaly or self.on_node is not None or self.mutation_allowed)
 
 
-mode = current = _Mode()        # two names: some parameters are called mode
+mode = current = _Mode()        # It has two names because some parameters are called mode.
 
 
 def _other_modes() -> list[tuple[Callable[[], Any], Callable[[Any], None]]]:
-    """Those of other files: how to get and to set each."""
+    """Return pairs of functions that get and set the modes of other files."""
     return [(chosen_devices, choose_devices), *seam.modes]
 
 
 class Modes:
-    """The modes of the thread that makes it, to go back to, or to take to another thread.
+    """The modes of the creating thread, to restore them later or in another thread.
 
     The nodes that a backward runs get its modes: what a hook or a custom function turns on and leaves on ends with its node.
     """
@@ -49,7 +49,7 @@ class Modes:
         self.grad, self.own, self.others = mode.grad, _own_modes(), [get() for get, _ in _other_modes()]
 
     def restore(self, grad: bool | None = None) -> None:
-        """Sets the modes of this thread to these; that of gradients to ``grad``, where it is given."""
+        """Set the modes of this thread to these; ``grad``, if given, replaces the grad mode."""
         mode.grad = self.grad if grad is None else grad
         if _own_modes() != self.own:
             mode.inference, mode.on_node, mode.saved_hooks, mode.hooks_refused, mode.mutation_allowed = self.own
@@ -64,12 +64,12 @@ def _own_modes() -> tuple:
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded for backward in this thread. See torch.is_grad_enabled."""
+    """Return whether operations are recorded for backward in this thread. See torch.is_grad_enabled."""
     return mode.grad
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether inference mode is on in this thread. See torch.is_inference_mode_enabled."""
+    """Return whether inference mode is on in this thread. See torch.is_inference_mode_enabled."""
     return mode.inference
 
 
@@ -91,7 +91,7 @@ class _Context:
         return wrapped
 
     def _wrap_generator(self, func):
-        """Each resumption of the generator runs in the mode, and what runs between them does not."""
+        """Wrap a generator function so that each resumption runs in the mode and the code between them does not."""
         @functools.wraps(func)
         def wrapped(*args, **kwargs):
             gen = func(*args, **kwargs)
@@ -113,12 +113,12 @@ class _Context:
         return wrapped
 
     def clone(self):
-        """A fresh context of the same kind."""
+        """Return a new context with the same arguments."""
         return type(self)()
 
 
 def restore_grad(context: Any, *exc: Any) -> None:
-    """Ends a block: the grad mode is what it was before."""
+    """Restore the grad mode at the end of a block."""
     mode.grad = context.prev
 
 
@@ -155,7 +155,7 @@ class no_grad(_Context):
 
 
 class enable_grad(no_grad):
-    """Turns gradient recording on, inside ``no_grad`` say. See torch.enable_grad.
+    """Turns gradient recording on, for example within ``no_grad``. See torch.enable_grad.
 
     Args:
         orig_func: a function to decorate; without it, a context manager.
@@ -175,7 +175,9 @@ class enable_grad(no_grad):
 
 
 class set_grad_enabled(_Context):
-    """Sets gradient recording on or off, at once and, used as a context, until its end. See torch.set_grad_enabled.
+    """Turns gradient recording on or off: at once, and until the block's end if used as a context manager.
+
+    See torch.set_grad_enabled.
 
     Args:
         mode (bool): on or off, in this thread.
@@ -208,12 +210,12 @@ class set_grad_enabled(_Context):
     __exit__ = restore_grad
 
     def clone(self):
-        """A fresh context of the same kind."""
+        """Return a new context with the same arguments."""
         return type(self)(self.mode)
 
 
 class inference_mode(_Context):
-    """Stronger ``no_grad``: what is made here can never enter autograd. See torch.inference_mode.
+    """A stronger ``no_grad``: tensors created in the mode can never enter autograd. See torch.inference_mode.
 
     Args:
         mode (bool, or a function to decorate): False turns it off inside another block.
@@ -247,10 +249,11 @@ class inference_mode(_Context):
         current.grad, current.inference = self.prev
 
     def clone(self):
-        """A fresh context of the same kind."""
+        """Return a new context with the same arguments."""
         return type(self)(self.mode)
 
 
 _in_c = speedups.connect(globals(), "mode")
-if _in_c is not None:       # Ctrl-C may come where a function of Python is entered, and the mode would stay
+# On entry to a Python function, KeyboardInterrupt could skip the restore. The C function cannot be interrupted.
+if _in_c is not None:
     no_grad.__exit__ = set_grad_enabled.__exit__ = _in_c       # type: ignore[method-assign]

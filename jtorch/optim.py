@@ -1,4 +1,4 @@
-"""torch.optim: optimizers whose step is one call, all parameters of a group at once. They lie in ``_optimizers``."""
+"""torch.optim: optimizers that update all parameters of a group in one call. Their code is in ``_optimizers``."""
 import sys as _sys
 
 from jtorch._optimizers import lr_scheduler, optimizer
@@ -13,11 +13,11 @@ from jtorch._optimizers.optimizer import Optimizer
 from jtorch._optimizers.sgd import SGD
 from jtorch._optimizers.swapped import swap_in_optimizer_params_and_state
 
-# A file has no submodules of its own.
+# This file is no package, so it registers its submodules itself.
 _sys.modules.update({f"jtorch.optim.{m.__name__.rpartition('.')[2]}": m for m in (lr_scheduler, swa_utils, optimizer)})
 
 __all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optax",
            "Optimizer", "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler",
            "swa_utils", "swap_in_optimizer_params_and_state"]
 
-del _sys, optimizer       # no names of PyTorch's
+del _sys, optimizer       # PyTorch's module does not have these names.

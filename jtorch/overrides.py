@@ -1,4 +1,4 @@
-"""torch.overrides: classes that take over functions by ``__torch_function__``, and modes that take over all of them."""
+"""torch.overrides: classes and modes that override functions by ``__torch_function__``."""
 from __future__ import annotations
 
 import functools
@@ -15,7 +15,7 @@ __all__ = ["TorchFunctionMode", "get_ignored_functions", "get_overridable_functi
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a mode is on, or an argument's class takes over functions. See torch.overrides.has_torch_function.
+    """Return whether a mode is on, or an argument's class overrides functions. See torch.overrides.has_torch_function.
 
     >>> torch.overrides.has_torch_function((torch.ones(1), 2))
     False
@@ -26,17 +26,19 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def has_torch_function_unary(arg: Any) -> bool:
-    """``has_torch_function`` of one argument."""
+    """Return ``has_torch_function`` of one argument."""
     return has_torch_function((arg,))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
-    """``has_torch_function`` of several."""
+    """Return ``has_torch_function`` of several arguments."""
     return has_torch_function(args)
 
 
 def handle_torch_function(public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """What the mode or the first class that does not decline makes of a call. See torch.overrides.handle_torch_function.
+    """Return a call's result by the mode, or by the first class that does not return NotImplemented.
+
+    See torch.overrides.handle_torch_function.
 
     Raises:
         TypeError: all of them return NotImplemented, or there is none.
@@ -49,7 +51,10 @@ def handle_torch_function(public_api: Callable, relevant_args: Iterable[Any], *a
 
 
 def wrap_torch_function(dispatcher: Callable) -> Callable:
-    """A decorator: the function asks the arguments that ``dispatcher`` returns first. See torch.overrides.wrap_torch_function."""
+    """Return a decorator: the function first checks the arguments from ``dispatcher`` for ``__torch_function__``.
+
+    See torch.overrides.wrap_torch_function.
+    """
     def decorate(func: Callable) -> Callable:
         @functools.wraps(func)
         def asking(*args, **kwargs):
@@ -60,7 +65,7 @@ def wrap_torch_function(dispatcher: Callable) -> Callable:
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether it is a tensor, or has ``__torch_function__``. See torch.overrides.is_tensor_like."""
+    """Return whether ``inp`` is a tensor or has ``__torch_function__``. See torch.overrides.is_tensor_like."""
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
@@ -69,7 +74,10 @@ def _members() -> dict[str, Any]:
 
 
 def is_tensor_method_or_property(func: Callable) -> bool:
-    """Whether it is a method of Tensor, or reads one of its properties. See torch.overrides.is_tensor_method_or_property."""
+    """Return whether ``func`` is a method of Tensor, or the accessor of a property.
+
+    See torch.overrides.is_tensor_method_or_property.
+    """
     methods = _members().values()
     return any(func is m for m in methods) or getattr(func, "__name__", "") in ("__get__", "__set__")
 
@@ -80,29 +88,40 @@ def _named(spaces: Iterable[tuple[str, Any]]) -> dict[Any, list[str]]:
 
 
 def get_overridable_functions() -> dict[Any, list[Callable]]:
-    """The functions that can be taken over, by the namespace that has them. See torch.overrides.get_overridable_functions."""
+    """Return the functions that can be overridden, by namespace.
+
+    See torch.overrides.get_overridable_functions.
+    """
     found = {space: [vars(space)[name] for name in names] for space, names in _named(protocol.SPACES.items()).items()}
     return {**found, Tensor: [m if isinstance(m, FunctionType) else m.__get__ for m in _members().values()]}
 
 
 def get_default_nowrap_functions() -> set[Callable]:
-    """Functions whose results stay plain tensors for subclasses. See torch.overrides.get_default_nowrap_functions."""
+    """Return functions whose results are not wrapped in subclasses. See
+    torch.overrides.get_default_nowrap_functions.
+    """
     return {vars(Tensor)[name].__get__ for name in ("_base", "grad", "_grad") if name in vars(Tensor)}
 
 
 def get_ignored_functions() -> set[Callable]:
-    """Public functions that no class is asked about. See torch.overrides.get_ignored_functions."""
+    """Return the public functions that cannot be overridden. See torch.overrides.get_ignored_functions."""
     return {f for space in protocol.SPACES.values() for name, f in vars(space).items()
             if isinstance(f, FunctionType) and not name.startswith("_") and not protocol.is_overridable(name)}
 
 
 def get_testing_overrides() -> dict[Callable, Callable]:
-    """For each function that can be taken over, one that takes any arguments. See torch.overrides.get_testing_overrides."""
+    """Return, for each function that can be overridden, a function that accepts any arguments.
+
+    See torch.overrides.get_testing_overrides.
+    """
     return {f: (lambda *args, **kwargs: -1) for functions in get_overridable_functions().values() for f in functions}
 
 
 def resolve_name(f: Callable) -> str | None:
-    """``torch.nn.functional.relu``: where a function that can be taken over is. See torch.overrides.resolve_name."""
+    """Return the full name of a function that can be overridden, such as ``torch.nn.functional.relu``.
+
+    See torch.overrides.resolve_name.
+    """
     for prefix, space in protocol.SPACES.items():
         name = next((n for n, g in vars(space).items() if g is f), None)
         if name is not None:
@@ -116,7 +135,9 @@ def resolve_name(f: Callable) -> str | None:
 
 
 class TorchFunctionMode:
-    """While it is entered, its ``__torch_function__`` is given every call of a function. See torch.overrides.TorchFunctionMode.
+    """A mode whose ``__torch_function__`` receives every call of a function while the mode is on.
+
+    See torch.overrides.TorchFunctionMode.
 
     What that calls itself goes to the modes around this one.
 
@@ -133,32 +154,32 @@ class TorchFunctionMode:
     inner: TorchFunctionMode
 
     def __torch_function__(self, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:
-        """To be written by the class."""
+        """Handle a call. Subclasses define this method."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
-        """Turns the mode on in this thread."""
+        """Turn the mode on in this thread."""
         self._entered = [*getattr(self, "_entered", ()), protocol.interception()]
         self._entered[-1].__enter__()
         protocol.state.modes.append(self)
         return self
 
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
-        """Turns it off."""
+        """Turn the mode off."""
         protocol.state.modes.pop()
         self._entered.pop().__exit__(None, None, None)
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Self:
-        """An instance."""
+        """Return a new mode, which the caller enters."""
         return cls(*args, **kwargs)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that runs the function."""
+    """A mode that calls the function unchanged."""
 
     def __torch_function__(self, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:
-        """The function's own result."""
+        """Return the function's result."""
         return func(*args, **(kwargs or {}))
 
 
@@ -171,5 +192,8 @@ def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
 
 
 def enable_reentrant_dispatch() -> Any:
-    """Inside ``__torch_function__`` of a class: lets what is called ask again. See torch.overrides.enable_reentrant_dispatch."""
+    """Inside ``__torch_function__`` of a class: lets what is called ask again.
+
+    See torch.overrides.enable_reentrant_dispatch.
+    """
     return protocol.switched_on()

@@ -1,4 +1,4 @@
-"""torch.profiler: what ran, from ``jtorch.engine.trace()``, as tables and as files for Perfetto or TensorBoard.
+"""torch.profiler: the events of ``jtorch.engine.trace()``, as tables and as files for Perfetto or TensorBoard.
 
 Where JAX has an accelerator, what ran there is JAX's to say, and its trace is a part of the file.
 """
@@ -26,7 +26,7 @@ __all__ = ["ProfilerAction", "ProfilerActivity", "kineto_available", "profile", 
 
 
 class ProfilerAction(Enum):
-    """What a profiler does in a step. See torch.profiler.ProfilerAction."""
+    """The action of a profiler in one step. See torch.profiler.ProfilerAction."""
 
     NONE = 0
     WARMUP = 1
@@ -35,7 +35,10 @@ class ProfilerAction(Enum):
 
 
 class ProfilerActivity(Enum):
-    """What can be watched. See torch.profiler.ProfilerActivity; JAX watches what there is."""
+    """The activities that a profiler can record; JAX records those of the devices it has.
+
+    See torch.profiler.ProfilerActivity.
+    """
 
     CPU = 0
     XPU = 1
@@ -46,18 +49,21 @@ class ProfilerActivity(Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """The CPU, and the GPU if there is one."""
+    """Return the activities that can be recorded: the CPU's, and the GPU's if there is one."""
     from jtorch import cuda
     return {ProfilerActivity.CPU} | ({ProfilerActivity.CUDA} if cuda.is_available() else set())
 
 
 def kineto_available() -> bool:
-    """False: JAX traces. See torch.profiler.kineto_available."""
+    """Return False, since JAX does the tracing. See torch.profiler.kineto_available."""
     return False
 
 
 class record_function:  # noqa: N801
-    """Gives a part of a program a name in the trace: a ``with`` block, or a decorator. See torch.profiler.record_function."""
+    """Gives a part of a program a name in the trace: a ``with`` block, or a decorator.
+
+    See torch.profiler.record_function.
+    """
 
     def __init__(self, name: str, args: str | None = None):
         self.name, self.args = name, args
@@ -82,7 +88,10 @@ class record_function:  # noqa: N801
 
 def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
              skip_first_wait: int = 0) -> Callable[[int], ProfilerAction]:
-    """What to do in which step: waits, warms up, records ``active`` steps, again. See torch.profiler.schedule."""
+    """Return a function from step to action: wait, warm up, record ``active`` steps, and repeat.
+
+    See torch.profiler.schedule.
+    """
     def action(step: int) -> ProfilerAction:
         step -= skip_first
         cycle = wait + warmup + active
@@ -100,12 +109,12 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
 
 
 def _default_schedule_fn(step: int) -> ProfilerAction:
-    """Without a schedule, all is recorded."""
+    """Return RECORD for each step, the default schedule."""
     return ProfilerAction.RECORD
 
 
 class profile:  # noqa: N801
-    """Watches what runs in a ``with`` block. See torch.profiler.profile.
+    """Records the calls in a ``with`` block. See torch.profiler.profile.
 
     ``on_trace_ready`` is called with the profiler after each cycle of the ``schedule``, or at the end;
     ``key_averages().table()`` and ``export_chrome_trace`` give what has been seen last: calls that ran one by one, compiled
@@ -130,7 +139,7 @@ class profile:  # noqa: N801
         self.stop()
 
     def start(self) -> None:
-        """Begins, unless the schedule says to wait."""
+        """Start recording, unless the schedule says to wait."""
         self._follow()
 
     def _action(self) -> ProfilerAction:
@@ -146,7 +155,7 @@ class profile:  # noqa: N801
             self._running = True
 
     def step(self) -> None:
-        """Says that a step of the program is over."""
+        """Mark the end of a step of the program."""
         saves = self._action() is ProfilerAction.RECORD_AND_SAVE
         if saves:
             self.stop()
@@ -154,7 +163,7 @@ class profile:  # noqa: N801
         self._follow()
 
     def stop(self) -> None:
-        """Ends the trace and hands it over."""
+        """Stop recording, and pass the result to ``on_trace_ready``."""
         if not self._running:
             return
         self._seen().__exit__(None, None, None)
@@ -170,14 +179,14 @@ class profile:  # noqa: N801
         return self._timeline
 
     def export_chrome_trace(self, path: str) -> None:
-        """Writes what has been seen, for Perfetto or chrome://tracing. ``.gz`` compresses."""
+        """Write the events for Perfetto or chrome://tracing, compressed if the path ends in ``.gz``."""
         seen = {"traceEvents": self._seen().events() + self._of_jax(), "displayTimeUnit": "ms"}
         opened: Any = gzip.open if str(path).endswith(".gz") else open
         with opened(path, "wt", encoding="utf-8") as file:
             json.dump(seen, file)
 
     def _of_jax(self) -> list[dict]:
-        """What JAX has traced, on the accelerator."""
+        """Return the events that JAX has traced."""
         found = sorted(Path(self._folder).rglob("*.trace.json.gz")) if self._folder else []
         if not found:
             return []
@@ -185,30 +194,33 @@ class profile:  # noqa: N801
             return json.load(file)["traceEvents"]
 
     def events(self) -> Any:
-        """What ran, one by one. See torch.profiler.profile.events."""
+        """Return each event. See torch.profiler.profile.events."""
         from jtorch.autograd.profiler_util import events_of
         return events_of(self._seen())
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> Any:
-        """What ran, by name: ``.table(sort_by="self_cpu_time_total")`` is the table. See torch.profiler.profile.key_averages."""
+        """Group the events by name; ``.table(sort_by="self_cpu_time_total")`` formats them.
+
+        See torch.profiler.profile.key_averages.
+        """
         return self.events().key_averages(group_by_input_shape, group_by_stack_n)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Writes lines and times, for a flame graph. See torch.profiler.profile.export_stacks."""
+        """Write source lines with their times, for a flame graph. See torch.profiler.profile.export_stacks."""
         from jtorch.autograd.profiler_util import stacks_of
         with open(path, "w", encoding="utf-8") as file:
             stacks_of(self.events(), metric, file.write)
 
     def export_memory_timeline(self, *args: Any, **kwargs: Any) -> Any:
-        """Not built."""
+        """Raise NotImplementedError."""
         raise NotImplementedError("profile.export_memory_timeline is not built; torch.cuda.memory_stats() says what "
                                   "is in use on a GPU, "
                                   "and profile.export_chrome_trace writes what ran")
 
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[Any], None]:
-    """An ``on_trace_ready`` that writes a file per cycle. See torch.profiler.tensorboard_trace_handler."""
+    """Return an ``on_trace_ready`` that writes a file per cycle. See torch.profiler.tensorboard_trace_handler."""
     def handler(prof: Any) -> None:
         Path(dir_name).mkdir(parents=True, exist_ok=True)
         name = f"{worker_name or 'worker'}.{prof.step_num}.pt.trace.json{'.gz' if use_gzip else ''}"

@@ -1,4 +1,4 @@
-"""torch.quasirandom: points that fill a cube evenly. The directions are SciPy's, the points and their scrambling PyTorch's."""
+"""torch.quasirandom: Sobol points. SciPy gives the direction numbers; points and scrambling equal PyTorch's."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ class SobolEngine:
         self.num_generated = 0
 
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: Dtype | None = None) -> Tensor:
-        """The next ``n`` points, in rows."""
+        """Return the next ``n`` points, one per row."""
         dtype = dtype or get_default_dtype()
         first = not self.num_generated
         points = self._advance(n - first, self.num_generated - (not first))
@@ -43,7 +43,7 @@ class SobolEngine:
         return result if out is None else out.resize_as_(result).copy_(result)      # type: ignore[attr-defined,no-any-return]
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: Dtype | None = None) -> Tensor:
-        """The next ``2**m`` points. ValueError unless all that were drawn are then a power of 2."""
+        """Return the next ``2**m`` points; raise ValueError unless the total number is then a power of 2."""
         total = self.num_generated + 2**m
         if total & (total - 1):
             raise ValueError(f"The balance properties of Sobol' points require n to be a power of 2. {self.num_generated} points "
@@ -52,24 +52,25 @@ class SobolEngine:
         return self.draw(2**m, out, dtype)
 
     def reset(self) -> SobolEngine:
-        """Begins again."""
+        """Restart the sequence."""
         self.quasi.copy_(self.shift)        # type: ignore[attr-defined]
         self.num_generated = 0
         return self
 
     def fast_forward(self, n: int) -> SobolEngine:
-        """Leaves out ``n`` points."""
+        """Skip ``n`` points."""
         first = not self.num_generated
         self._advance(n - first, self.num_generated - (not first))
         self.num_generated += n
         return self
 
     def _advance(self, n: int, generated: int) -> np.ndarray:
-        """The next ``n`` points as integers, from what the last was."""
+        """Return the next ``n`` points as integers, computed from the last point."""
         if n <= 0:
             return np.zeros((0, self.dimension), np.int64)
         count = np.arange(generated, generated + n)
-        changed = np.log2(~count & (count + 1)).astype(np.int64)        # the lowest bit that is 0: the gray code's step
+        # the lowest zero bit: the Gray code flips this direction
+        changed = np.log2(~count & (count + 1)).astype(np.int64)
         steps = self.sobolstate.numpy().T[changed]
         steps[0] ^= self.quasi.numpy()
         points = np.bitwise_xor.accumulate(steps, axis=0)
@@ -77,7 +78,7 @@ class SobolEngine:
         return points
 
     def _scrambled(self) -> Tensor:
-        """Scrambles the directions by random lower triangular matrices of bits; the random shift of all points."""
+        """Scramble the directions by random lower triangular bit matrices, and return a random shift for all points."""
         generator = None if self.seed is None else Generator().manual_seed(self.seed)
         bits = functions.randint(2, (self.dimension, self.MAXBIT), generator=generator)
         matrices = functions.randint(2, (self.dimension, self.MAXBIT, self.MAXBIT), generator=generator).tril().numpy()
@@ -95,6 +96,6 @@ class SobolEngine:
 
 
 def _directions(dimension: int, bits: int) -> Any:
-    """The direction numbers of Joe and Kuo."""
+    """Return the direction numbers of Joe and Kuo."""
     from scipy.stats import qmc
     return qmc.Sobol(dimension, scramble=False, bits=bits)._sv.astype(np.int64)

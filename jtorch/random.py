@@ -1,4 +1,4 @@
-"""Random tensors, and torch.random: on the CPU PyTorch's numbers for the same seed, on an accelerator JAX's generator."""
+"""Random tensors and torch.random. CPU numbers equal PyTorch's for a seed; accelerators use JAX's generator."""
 from __future__ import annotations
 
 import contextlib
@@ -52,19 +52,19 @@ _accelerators: dict[devices.device, Generator] = {}
 
 
 class _Here(threading.local):
-    cpu = default_generator         # a DataLoader's worker thread has one of its own
+    cpu = default_generator         # a DataLoader's worker thread has its own generator
 
 
 _here = _Here()
 
 
 def use_in_thread(generator: Generator) -> None:
-    """Makes a generator the CPU's default one for the calls of this thread."""
+    """Make a generator the CPU's default generator in this thread."""
     _here.cpu = generator
 
 
 def generator_of(device: devices.device, given: Generator | None = None) -> Generator:
-    """The generator a call draws from: the given one, or the device's default."""
+    """Return the given generator, or the device's default generator."""
     if given is not None:
         if not isinstance(given, Generator):
             raise TypeError(f"argument 'generator' must be torch.Generator, not {type(given).__name__}")
@@ -86,7 +86,7 @@ if speedups.native is not None:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seeds the generators of all devices. See torch.manual_seed."""
+    """Seed the generators of all devices. See torch.manual_seed."""
     seed = int(seed)
     for g in _accelerators.values():
         g.manual_seed(seed)
@@ -94,7 +94,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Seeds all generators with a random number, which is returned. See torch.seed."""
+    """Seed all generators with a random number, and return that number. See torch.seed."""
     made = _here.cpu.seed()
     for g in _accelerators.values():
         g.manual_seed(made)
@@ -102,24 +102,24 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed of the CPU generator. See torch.initial_seed."""
+    """Return the seed of the CPU generator. See torch.initial_seed."""
     return _here.cpu.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The CPU generator's state, byte for byte PyTorch's. See torch.get_rng_state."""
+    """Return the CPU generator's state, in PyTorch's byte format. See torch.get_rng_state."""
     return _here.cpu.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Sets the CPU generator's state. See torch.set_rng_state."""
+    """Set the CPU generator's state. See torch.set_rng_state."""
     _here.cpu.set_state(new_state)
 
 
 @contextlib.contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices",
              device_type: str = "cuda"):
-    """Restores the generators' states at the end of the block. See torch.random.fork_rng."""
+    """Restore the generators' states at the end of the block. See torch.random.fork_rng."""
     if not enabled:
         yield
         return
@@ -134,7 +134,7 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
 # ---------------------------------------------------------------- making tensors
 
 class _Restricted:
-    """Whether drawing numbers is an error now."""
+    """Holds whether drawing numbers is currently an error."""
 
     forbidden = False
 
@@ -144,7 +144,7 @@ _restricted = _Restricted()
 
 @contextlib.contextmanager
 def restricted(randomness: str) -> Iterator[None]:
-    """While it lasts, drawing numbers is an error if ``randomness`` says so: what a mapped function may do."""
+    """Make drawing numbers an error within the block if ``randomness`` is "error", for mapped functions."""
     before, _restricted.forbidden = _restricted.forbidden, randomness == "error"
     try:
         yield
@@ -154,13 +154,13 @@ def restricted(randomness: str) -> Iterator[None]:
 
 def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, given: Generator | None, host: Callable,
            accelerator: Callable) -> Value:
-    """A value drawn by ``host(stream)`` on the CPU and by ``accelerator(key)`` elsewhere."""
+    """Return a value drawn by ``host(stream)`` on the CPU and by ``accelerator(key)`` elsewhere."""
     if _restricted.forbidden:
         raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
                            "'different' randomness flags on vmap or perform the randomness operation out of vmap")
     check.storable(shape, dtype.np)
     aval = engine.aval_of(shape, dtype.np, place)
-    if place.type == "mesh":        # what its first device alone would draw
+    if place.type == "mesh":        # Draw on the mesh's first device, and put the result on the mesh.
         alone = drawn(shape, dtype, devices.single(place), given, host, accelerator)
         return Value(aval, engine.put(engine.host_array(alone), place))
     if place.type == "meta":
@@ -171,7 +171,8 @@ def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, gi
         return Value(aval, np.ascontiguousarray(array, dtype.np).reshape(shape) if place is engine.CPU
                      else engine.put(np.asarray(array, dtype.np), place))
     at = devices.jax_device(place)
-    with jax.enable_x64(True), jax.default_device(at):      # a wish only: a program may find the array elsewhere
+    # This is only a default: a program may place the array elsewhere.
+    with jax.enable_x64(True), jax.default_device(at):
         return Value(aval, accelerator(jax.device_put(g.next_key(), at)).astype(dtype.np))
 
 
@@ -194,7 +195,7 @@ def _check_out(out: Tensor, name: str, dtype: dtypes.dtype | None = None, source
 
 
 def _fill(out: Tensor, shape: tuple[int, ...], fill: Callable[[Tensor], Tensor]) -> Tensor:
-    """``out=`` in this shape, filled in the order of its own memory; as it was where ``fill`` raises."""
+    """Resize ``out`` and fill it in its memory order. If ``fill`` raises, ``out`` is unchanged."""
     if tuple(out.shape) == shape:
         return fill(out)
     made = fill(from_host(np.zeros(shape, out.dtype.np), out.device))
@@ -210,14 +211,14 @@ def _float_or_complex(dtype: dtypes.dtype, name: str) -> dtypes.dtype:
 
 
 def _uniform(key: jax.Array, shape: tuple[int, ...], dtype: np.dtype, low: float = 0.0, to: float = 1.0) -> jax.Array:
-    """An accelerator's uniform numbers, which are pairs where they are complex."""
+    """Draw uniform numbers on an accelerator; both parts of complex numbers are uniform."""
     if dtype.kind != "c":
         return jax.random.uniform(key, shape, dtype, low, to)
     return jax.lax.complex(*jax.random.uniform(key, (2, *shape), np.dtype(f"f{dtype.itemsize // 2}"), low, to))
 
 
 def _end(d: dtypes.dtype) -> int:
-    """Behind the greatest number of those that ``random_()`` draws: integers that the dtype holds without gaps."""
+    """Return the exclusive upper limit of ``random_()``: the dtype represents all integers below it exactly."""
     if d.is_floating_point:
         return 2 ** draw.DIGITS[d.np] + 1
     return 2 if d is dtypes.bool_ else min(int(np.iinfo(d.np).max) + 1, 2**63 - 1)
@@ -231,7 +232,7 @@ def _shape(function: str, size: tuple, kw: dict[str, Any]) -> tuple[int, ...]:
 
 
 def _seen(name: str, given: dict[str, Any], generator: Generator | None, dtype: Any, place: Any, requires_grad: bool) -> Any:
-    """What a mode with ``__torch_dispatch__`` makes of a call of an operator; None where there is none."""
+    """Return a creation operator's result by a mode with ``__torch_dispatch__``; None if no mode is on."""
     if seam.aten is None:
         return None
     options = {"generator": generator, "dtype": dtype}
@@ -241,7 +242,7 @@ def _seen(name: str, given: dict[str, Any], generator: Generator | None, dtype: 
 
 
 def _taken_over(name: str, **given: Any) -> Any:
-    """What a mode or class with ``__torch_dispatch__`` makes of an operator on tensors; None where there is none."""
+    """Return an operator's result by a mode or class with ``__torch_dispatch__``; None if there is none."""
     if seam.aten is None:
         return None
     return seam.aten.function(name, {k: v for k, v in given.items() if v is not None})
@@ -249,7 +250,7 @@ def _taken_over(name: str, **given: Any) -> Any:
 
 def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
          layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
-    """Uniform numbers from [0, 1). See torch.rand."""
+    """Draw uniform numbers from [0, 1). See torch.rand."""
     shape, d, place = _shape("rand", size, kw), dtype or dtypes.get_default_dtype(), place_of(device)
     if out is not None:
         _check_out(out, "aten::rand", dtype)
@@ -264,7 +265,7 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
 
 def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
           layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
-    """Standard normal numbers. See torch.randn."""
+    """Draw standard normal numbers. See torch.randn."""
     shape, d, place = _shape("randn", size, kw), dtype or dtypes.get_default_dtype(), place_of(device)
     if out is not None:
         _check_dtype_of(out, dtype)
@@ -281,7 +282,7 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
 
 def randint(*args: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
-    """Integers from [low, high). See torch.randint."""
+    """Draw integers from [low, high). See torch.randint."""
     low, high, size = _randint_arguments(args, kw)
     shape, place, d = size_of("randint", size), place_of(device), dtype or dtypes.int64
     if out is not None:
@@ -310,7 +311,7 @@ def _randint_arguments(args: tuple, kw: dict) -> tuple[int, int, Any]:
 
 def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
              layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A random permutation of 0 … n-1. See torch.randperm."""
+    """Return a random permutation of 0 … n-1. See torch.randperm."""
     if not hasattr(n, "__index__"):
         raise TypeError(f"randperm(): argument 'n' (position 1) must be int, not {type(n).__name__}")
     n, = check.nonnegative([operator.index(n)])
@@ -334,7 +335,7 @@ def _written(out: Tensor, value: Value) -> Tensor:
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
            dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
            pin_memory: bool = False) -> Tensor:
-    """Normal numbers of given means and standard deviations. See torch.normal."""
+    """Draw normal numbers with given means and standard deviations. See torch.normal."""
     if size is not None:
         mean, std = (_as_number("normal", x) for x in (mean, std))
     sources = mean, std
@@ -357,7 +358,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
 
 
 def _as_number(name: str, x: Any) -> Any:
-    """Return a parameter that has to be a number, which a tensor of no dims is too; else TypeError."""
+    """Return a parameter as a number, also from a 0-dim tensor; raise TypeError for other tensors."""
     if not isinstance(x, Tensor):
         return x
     if x.dim() or x.requires_grad:
@@ -366,7 +367,7 @@ def _as_number(name: str, x: Any) -> Any:
 
 
 def _normal_into(out: Tensor, mean: Any, std: Any, generator: Generator | None) -> Tensor:
-    """``out=`` filled with normal numbers, of which one parameter at least is a tensor: standard ones, stretched and moved."""
+    """Fill ``out`` with normal numbers if a parameter is a tensor: standard numbers are scaled and shifted."""
     _check_out(out, "normal", sources=(mean, std))
     if isinstance(std, Tensor):
         draw.check_stds(std._numpy_copy())
@@ -389,7 +390,7 @@ def _normal_value(shape, d, place, given, mean: float, std: float, contiguous: b
 
 
 def _unfilled(input: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor | None:
-    """A tensor like another, its strides included, to be filled in the order of memory; None where that is the usual one."""
+    """Return an empty tensor with the input's strides, to be filled in memory order; None for a contiguous input."""
     if input._view is None and memory_format is None:
         return None
     c = call_of(OPS["empty_like"], (T, dtypes.as_dtype(dtype, "empty_like")), place_of(device or storage.aval_of(input).device))
@@ -397,7 +398,7 @@ def _unfilled(input: Tensor, dtype: Any, device: Any, memory_format: Any) -> Ten
 
 
 def rand_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, **kw) -> Tensor:
-    """torch.rand in the shape, dtype and device of a tensor, and in its memory format."""
+    """Call torch.rand with the shape, dtype, device and memory format of a tensor."""
     seen = _taken_over("rand_like", self=input, dtype=dtype, device=device, memory_format=memory_format, pin_memory=False)
     if seen is not None:
         return with_grad(seen, requires_grad)
@@ -409,7 +410,7 @@ def rand_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_g
 
 
 def randn_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, **kw) -> Tensor:
-    """torch.randn in the shape, dtype and device of a tensor, and in its memory format."""
+    """Call torch.randn with the shape, dtype, device and memory format of a tensor."""
     seen = _taken_over("randn_like", self=input, dtype=dtype, device=device, memory_format=memory_format, pin_memory=False)
     if seen is not None:
         return with_grad(seen, requires_grad)
@@ -422,7 +423,7 @@ def randn_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_
 
 def randint_like(input: Tensor, *args: int, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None,
                  **kw) -> Tensor:
-    """torch.randint in the shape, dtype and device of a tensor, and in its memory format."""
+    """Call torch.randint with the shape, dtype, device and memory format of a tensor."""
     low, high = (args if len(args) == 2 else (kw.get("low", 0), *(args or (kw["high"],))))
     made, generator = _unfilled(input, dtype, device, memory_format), kw.get("generator")
     if made is not None:
@@ -433,7 +434,7 @@ def randint_like(input: Tensor, *args: int, dtype=None, layout=None, device=None
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-    """Zeros and ones, each 1 with the probability in ``input`` (or ``p``). See torch.bernoulli."""
+    """Draw zeros and ones; ``input`` (or ``p``) is the probability of 1. See torch.bernoulli."""
     shape, d = _form_of(input)
     if out is not None:
         _check_out(out, "bernoulli", sources=(input,))
@@ -451,7 +452,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 
 
 def _tracked(sources: tuple) -> list[Tensor]:
-    """The tensors among the arguments of a call, if its result is to be part of the graph."""
+    """Return the tensors among the arguments if the result belongs to the graph, else an empty list."""
     given = [t for t in sources if isinstance(t, Tensor)]
     return given if mode.grad and not mode.inference and any([_requires_grad(t) for t in given]) else []
 
@@ -462,20 +463,20 @@ def _with_node(made: Tensor, node: Any) -> Tensor:
 
 
 def _with_zero_gradient(sources: tuple, made: Tensor, name: str) -> Tensor:
-    """A drawn tensor as PyTorch returns it: part of the graph, with gradient 0."""
+    """Give a drawn tensor PyTorch's node, whose gradient is 0."""
     tracked = _tracked(sources)
     return _with_node(made, zero_node(name, tracked)) if tracked else made
 
 
 def _without_derivative(name: str, sources: tuple, made: Tensor) -> Tensor:
-    """A drawn tensor whose node says that nobody knows its derivative."""
+    """Give a drawn tensor a node whose backward raises, since the derivative is not implemented."""
     edges = tuple([edge_of(t) if _requires_grad(t) else None for t in _tracked(sources)])
     return _with_node(made, tape.NotImplementedNode(name, edges)) if edges else made
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
                 out: Tensor | None = None) -> Tensor:
-    """Indices drawn with the probabilities in each row. See torch.multinomial."""
+    """Draw indices with the probabilities in each row. See torch.multinomial."""
     if out is not None and out.dtype is not dtypes.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_name}")
     seen = _taken_over("multinomial", self=input, num_samples=num_samples, replacement=replacement or None,
@@ -504,7 +505,7 @@ def _check_tensors(name: str, **given: Any) -> None:
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Poisson numbers of the rates in ``input``. See torch.poisson."""
+    """Draw Poisson numbers with the rates in ``input``. See torch.poisson."""
     _check_tensors("poisson", input=input)
     shape, d = _form_of(input)
     value = drawn(shape, d, storage.aval_of(input).device, generator, lambda s: random_rejection.poisson(s, input._numpy_copy()),
@@ -513,7 +514,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """How many of ``count`` trials succeed, each with the probability ``prob``. See torch.binomial."""
+    """Draw the number of successes in ``count`` trials with probability ``prob``. See torch.binomial."""
     _check_tensors("binomial", count=count, prob=prob)
     shape, d = check.broadcast_shapes(tuple(count.shape), tuple(prob.shape)), count.dtype
     stride = contiguous_strides(shape)
@@ -530,7 +531,10 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 
 
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Gamma numbers of scale 1 with the concentrations in ``input``; gradients reach these. See torch.distributions.Gamma."""
+    """Draw gamma numbers of scale 1 with the concentrations in ``input``, differentiably.
+
+    See torch.distributions.Gamma.
+    """
     _check_tensors("_standard_gamma", input=input)
     return _drawn_with("_gamma_drawn", input, drawn(
         *_form_of(input), storage.aval_of(input).device, generator,
@@ -538,7 +542,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
 
 
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Vectors of sum 1 with the concentrations in the last dimension; gradients reach these.
+    """Draw vectors with sum 1 from Dirichlet distributions along the last dim, differentiably.
 
     See torch.distributions.Dirichlet.
     """
@@ -562,7 +566,7 @@ def _form_of(t: Tensor) -> tuple[tuple[int, ...], dtypes.dtype]:
 
 def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: Callable, name: str,
               seen: tuple[str, dict[str, Any]] | None = None) -> Tensor:
-    """Writes random numbers into a tensor, in the order of its memory as PyTorch does. ``name``: of the node.
+    """Write random numbers into a tensor in its memory order, as PyTorch does. ``name`` is its new node's name.
 
     ``seen``: the operator and its arguments, for modes and classes with ``__torch_dispatch__``.
     """
@@ -582,7 +586,7 @@ def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: C
 
 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Fills with normal numbers. See torch.Tensor.normal_."""
+    """Fill with normal numbers. See torch.Tensor.normal_."""
     mean, std = number_of(mean, "normal_", "mean", 1), number_of(std, "normal_", "std", 2)
     draw.check_std(std)
     size, d = _form_of(self)
@@ -595,7 +599,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
 
 
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **kw: float) -> Tensor:
-    """Fills with uniform numbers from [from, to). See torch.Tensor.uniform_."""
+    """Fill with uniform numbers from [from, to). See torch.Tensor.uniform_."""
     low, to = number_of(kw.get("from", from_), "uniform_", "from", 1), number_of(to, "uniform_", "to", 2)
     size, d = _form_of(self)
     _float_or_complex(d, "check_uniform_bounds")
@@ -609,30 +613,30 @@ _NOT_GIVEN: Any = object()
 
 def random_(self: Tensor, from_: int | None = None, to: Any = _NOT_GIVEN, *, generator: Generator | None = None,
             **kw: int) -> Tensor:
-    """Fills with integers from [from, to), or from the dtype's whole range. See torch.Tensor.random_."""
+    """Fill with integers from [from, to), or from the dtype's whole range. See torch.Tensor.random_."""
     low, (size, d) = kw.get("from", from_), _form_of(self)
     overload = 2 if to is _NOT_GIVEN and low is None else 0
     if to is _NOT_GIVEN and low is not None and "from" not in kw:
         low, to, overload = 0, low, 1
     low, to = integer_of(low, "random_"), integer_of(to, "random_")
-    to = None if to is _NOT_GIVEN else to       # ``random_(1, None)`` goes on to the greatest number
+    to = None if to is _NOT_GIVEN else to       # ``random_(1, None)`` has no upper limit but the dtype's.
     return fill_with(self, generator, lambda s: draw.random(s, size, d.np, low, to),
                      lambda k: jax.random.randint(k, size, low or 0, _end(d) if to is None else to), f"RandomBackward{overload}",
                      _of_random(overload, low, to))
 
 
 def _of_random(overload: int, low: Any, to: Any) -> tuple[str, dict[str, Any]]:
-    """The operator of ``random_`` and its arguments."""
+    """Return the name of the operator for ``random_``, and its arguments."""
     return [("random_.from", {"from": low, "to": to}), ("random_.to", {"to": to}), ("random_", {})][overload]
 
 
 def _other_than(given: dict[str, Any], defaults: tuple) -> dict[str, Any]:
-    """The numbers that are not the defaults, as floats."""
+    """Return the arguments that differ from the defaults, as floats."""
     return {k: float(v) for (k, v), d in zip(given.items(), defaults, strict=True) if v != d}
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
-    """Fills with zeros and ones. See torch.Tensor.bernoulli_."""
+    """Fill with zeros and ones. See torch.Tensor.bernoulli_."""
     size, d = _form_of(self)
     if isinstance(p, Tensor):
         check_inplace(self, mode.grad and _requires_grad(self), once=False)
@@ -672,8 +676,8 @@ _METHODS = (normal_, uniform_, random_, bernoulli_, exponential_, cauchy_, log_n
 
 
 def bind() -> None:
-    """Puts the functions and methods of this file where PyTorch has them."""
+    """Bind the functions and methods of this file to PyTorch's names."""
     put(functions, {**{f.__name__: f for f in _FUNCTIONS}, "Generator": Generator, "default_generator": default_generator})
     put(Tensor, {f.__name__: f for f in _METHODS})
 
-del _Here, _Restricted      # PyTorch's module has no such names
+del _Here, _Restricted      # PyTorch's module does not have these names.

@@ -1,4 +1,4 @@
-"""torch.torch_version: versions that compare as versions."""
+"""torch.torch_version: version strings that compare as versions."""
 from __future__ import annotations
 
 import operator
@@ -15,13 +15,13 @@ _PHASES = {"a": 1, "alpha": 1, "b": 2, "beta": 2, "c": 3, "rc": 3, "pre": 3, "pr
 
 
 def _local_key(local: str | None) -> tuple:
-    """Numbers come after words, and anything after nothing."""
+    """Return a sort key: numbers sort after words, and any part after no part."""
     parts = re.split(r"[-_.]", local.lower()) if local else ()
     return tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts)
 
 
 def _key(text: str) -> tuple:
-    """What Python's packaging standard orders versions by; ValueError if ``text`` is not a version."""
+    """Return the sort key of Python's packaging standard; raise ValueError if ``text`` is no version."""
     match = _VERSION.fullmatch(text)
     if match is None:
         raise ValueError(text)
@@ -45,7 +45,7 @@ class TorchVersion(str):
             other = ".".join(str(part) for part in other)
         try:
             return operation(_key(self), _key(other))
-        except ValueError:  # 'parrot': compare as strings
+        except ValueError:  # One side is no version: compare the strings.
             return operation(str(self), other)
 
     def __lt__(self, other):

@@ -43,7 +43,9 @@ def _masks(rois: Any, scale: float, bins: tuple[int, int], size: tuple[int, ...]
 
 
 def _greatest(image: Any, down: Any, across: Any) -> tuple[Any, Any]:
-    """The greatest element of each bin of one region, and the first place where it is; 0 and -1 in an empty bin."""
+    """Return the greatest element of each bin of one region, and the first place where it is; 0 and -1 in an empty
+    bin.
+    """
     height, width = image.shape[1:]
     least = jnp.asarray(-jnp.inf, image.dtype)
     rows = jnp.where(down[:, None, :, None], image[None], least)               # bin, channel, y, x
@@ -59,7 +61,7 @@ def _greatest(image: Any, down: Any, across: Any) -> tuple[Any, Any]:
 
 @op(name="torchvision.roi_pool", returns="output argmax", **_FACTS)
 def roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int):
-    """The greatest elements in the bins of regions, and where they are. See torchvision.ops.roi_pool."""
+    """Return the greatest elements in the bins of regions, and where they are. See torchvision.ops.roi_pool."""
     _check(input, rois)
     bins = pooled_height, pooled_width
     if not len(rois):
@@ -72,7 +74,7 @@ def roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: i
 @op(name="torchvision._roi_pool_backward", **_FACTS)
 def roi_pool_backward(grad: Tensor, rois: Tensor, argmax: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int,
                       batch_size: int, channels: int, height: int, width: int):
-    """The gradient of the image: each bin's goes to its greatest element."""
+    """Return the gradient of the image: each bin's goes to its greatest element."""
     image = rois[:, 0].astype(jnp.int32)[:, None, None, None]
     channel = jnp.arange(channels)[None, :, None, None]
     place = jnp.where(argmax < 0, height * width, argmax)
@@ -107,7 +109,7 @@ def ps_roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height
 @op(name="torchvision._ps_roi_pool_backward", **_FACTS)
 def ps_roi_pool_backward(grad: Tensor, rois: Tensor, channel_mapping: Tensor, spatial_scale: float, pooled_height: int,
                          pooled_width: int, batch_size: int, channels: int, height: int, width: int):
-    """The gradient of the image."""
+    """Return the gradient of the image."""
     zeros = jnp.zeros((batch_size, channels, height, width), grad.dtype)
     if not len(rois):
         return zeros

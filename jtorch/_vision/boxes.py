@@ -23,7 +23,10 @@ def _check(boxes: Any, scores: Any) -> None:
 
 @op(name="torchvision.nms", **_FACTS)
 def nms(dets: Tensor, scores: Tensor, iou_threshold: float):
-    """The boxes that overlap none of a greater score by more than the threshold, the best first. See torchvision.ops.nms."""
+    """Return the boxes that overlap none of a greater score by more than the threshold, the best first.
+
+    See torchvision.ops.nms.
+    """
     _check(dets, scores)
     boxes = np.asarray(dets)
     order = np.argsort(-np.asarray(scores), kind="stable")
@@ -56,7 +59,7 @@ def _corners(boxes: np.ndarray) -> np.ndarray:
 
 
 def _clipped(polygon: list, a: np.ndarray, b: np.ndarray) -> list:
-    """The part of a convex polygon on the inner side of the line from ``a`` to ``b``."""
+    """Return the part of a convex polygon on the inner side of the line from ``a`` to ``b``."""
     def side(p: np.ndarray) -> float:
         return (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0])
     kept = []
@@ -86,7 +89,7 @@ def _overlap(first: np.ndarray, second: np.ndarray) -> float:
 
 @op(name="torchvision.box_iou_rotated", **_FACTS)
 def box_iou_rotated(boxes1: Tensor, boxes2: Tensor):
-    """The overlap of each two rotated boxes, as a part of their union. See torchvision.ops.box_iou."""
+    """Return the overlap of each two rotated boxes, as a part of their union. See torchvision.ops.box_iou."""
     first, second = (np.asarray(b).astype(np.float64) for b in (boxes1, boxes2))
     areas = first[:, None, 2] * first[:, None, 3], second[None, :, 2] * second[None, :, 3]
     corners = _corners(first), _corners(second)

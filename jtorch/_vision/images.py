@@ -36,7 +36,7 @@ def _pillow() -> Any:
 
 
 def read_file(filename: str) -> Tensor:
-    """A file's bytes."""
+    """Return a file's bytes."""
     with open(filename, "rb") as file:
         content = file.read()
     check.require(bool(content), "Expected a non empty file")
@@ -44,7 +44,7 @@ def read_file(filename: str) -> Tensor:
 
 
 def write_file(filename: str, data: Any) -> Tensor:
-    """Writes bytes to a file."""
+    """Write bytes to a file."""
     with open(filename, "wb") as file:
         file.write(_bytes(data))
     return data
@@ -107,12 +107,12 @@ def _encoded(data: Any, **options: Any) -> Tensor:
 
 
 def encode_jpeg(data: Any, quality: int) -> Tensor:
-    """A JPEG file's bytes."""
+    """Return a JPEG file's bytes."""
     return _encoded(data, format="JPEG", quality=quality)
 
 
 def encode_png(data: Any, compression_level: int) -> Tensor:
-    """A PNG file's bytes."""
+    """Return a PNG file's bytes."""
     check.require(0 <= compression_level <= 9, "Compression level should be between 0 and 9")
     return _encoded(data, format="PNG", compress_level=compression_level)
 

@@ -19,7 +19,9 @@ def _check(input: Any, rois: Any) -> None:
 
 
 def sampling_grid(rois: Any, scale: float, height: int, width: int, ratio: int, smallest: float) -> tuple[int, int]:
-    """A number of samples, along both axes, that the bins of no region exceed; of few values, since each is compiled for."""
+    """Return a number of samples, along both axes, that the bins of no region exceed; of few values, since each is
+    compiled for.
+    """
     if ratio > 0:
         return ratio, ratio
     ends = np.asarray(rois[:, 3:5] - rois[:, 1:3]) * scale
@@ -53,7 +55,7 @@ class _Regions:
 
 
 def _mean(regions: _Regions, size: tuple[int, int], read: Any, like: Any) -> Any:
-    """The sum over all samples of ``read(y, x)`` times its weight; ``y`` and ``x`` are (region, bin)."""
+    """Return the sum over all samples of ``read(y, x)`` times its weight; ``y`` and ``x`` are (region, bin)."""
     down, across = regions.taps(size)
     pairs = jnp.stack(jnp.meshgrid(*[jnp.arange(n) for n in regions.grid], indexing="ij"), -1).reshape(-1, 2)
 
@@ -94,14 +96,14 @@ def roi_align(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: 
 @op(name="torchvision._roi_align_backward", **_FACTS)
 def roi_align_backward(grad: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, batch_size: int,
                        channels: int, height: int, width: int, sampling_ratio: int, aligned: bool, grid: tuple):
-    """The gradient of the image."""
+    """Return the gradient of the image."""
     zeros = jnp.zeros((batch_size, channels, height, width), grad.dtype)
     bins = pooled_height, pooled_width
     return jax.vjp(lambda image: _roi_align(image, rois, spatial_scale, bins, sampling_ratio, aligned, grid), zeros)[1](grad)[0]
 
 
 def channel_of(channels: int, bins: tuple[int, int]) -> np.ndarray:
-    """The input's channel that each (output channel, bin) of a position-sensitive pooling reads."""
+    """Return the input's channel that each (output channel, bin) of a position-sensitive pooling reads."""
     return np.arange(channels).reshape(channels // (bins[0] * bins[1]), *bins)
 
 
@@ -126,7 +128,10 @@ def _ps_roi_align(input: Any, rois: Any, scale: float, bins: tuple[int, int], ra
 @op(name="torchvision.ps_roi_align", returns="output channel_mapping", **_FACTS)
 def ps_roi_align(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, sampling_ratio: int,
                  grid: tuple):
-    """Position-sensitive roi_align, and the channel that each of its elements reads. See torchvision.ops.ps_roi_align."""
+    """Position-sensitive roi_align, and the channel that each of its elements reads.
+
+    See torchvision.ops.ps_roi_align.
+    """
     _check(input, rois)
     bins = pooled_height, pooled_width
     check_channels(input, bins)
@@ -138,7 +143,7 @@ def ps_roi_align(input: Tensor, rois: Tensor, spatial_scale: float, pooled_heigh
 @op(name="torchvision._ps_roi_align_backward", **_FACTS)
 def ps_roi_align_backward(grad: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int,
                           sampling_ratio: int, batch_size: int, channels: int, height: int, width: int, grid: tuple):
-    """The gradient of the image."""
+    """Return the gradient of the image."""
     zeros = jnp.zeros((batch_size, channels, height, width), grad.dtype)
     bins = pooled_height, pooled_width
     return jax.vjp(lambda image: _ps_roi_align(image, rois, spatial_scale, bins, sampling_ratio, grid), zeros)[1](grad)[0]

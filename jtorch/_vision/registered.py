@@ -38,7 +38,7 @@ SCHEMAS = (
 
 
 def _called(name: str) -> Callable:
-    """The function that calls an op record with these arguments."""
+    """Return the function that calls an op record with these arguments."""
     op = OPS[f"torchvision.{name}"]
 
     def run(*args: Any) -> Any:
@@ -60,7 +60,7 @@ def roi_align(input: Any, rois: Any, scale: float, height: int, width: int, rati
 
 
 def roi_align_backward(grad: Any, rois: Any, scale: float, height: int, width: int, *image_ratio_aligned: Any) -> Any:
-    """The gradient of the image."""
+    """Return the gradient of the image."""
     *_, ratio, aligned = image_ratio_aligned
     grid = _grid(rois, scale, height, width, ratio, 0 if aligned else 1)
     return _called("_roi_align_backward")(grad, rois, scale, height, width, *image_ratio_aligned, grid)
@@ -73,7 +73,7 @@ def ps_roi_align(input: Any, rois: Any, scale: float, height: int, width: int, r
 
 def ps_roi_align_backward(grad: Any, rois: Any, mapping: Any, scale: float, height: int, width: int, ratio: int,
                           *image: Any) -> Any:
-    """The gradient of the image."""
+    """Return the gradient of the image."""
     grid = _grid(rois, scale, height, width, ratio, 0)
     return _called("_ps_roi_align_backward")(grad, rois, scale, height, width, ratio, *image, grid)
 
@@ -88,7 +88,7 @@ def deform_conv2d(*args: Any) -> Any:
 
 
 def deform_conv2d_backward(*args: Any) -> Any:
-    """The gradients of all five tensors."""
+    """Return the gradients of all five tensors."""
     return _called("_deform_conv2d_backward")(*args[:6], _geometry(args[6:]), *args[12:])
 
 

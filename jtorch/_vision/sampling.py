@@ -7,7 +7,9 @@ import jax.numpy as jnp
 
 
 class Taps(NamedTuple):
-    """Along one axis, for each (region, bin, sample): two neighbouring places and their weights, 0 where nothing is read."""
+    """Along one axis, for each (region, bin, sample): two neighbouring places and their weights, 0 where nothing is
+    read.
+    """
 
     low: Any
     high: Any
@@ -16,7 +18,8 @@ class Taps(NamedTuple):
 
 
 def taps(start: Any, length: Any, bins: int, count: Any, most: int, size: int) -> Taps:
-    """The places where ``count`` samples (an array by region, of at most ``most``) of each bin are read along one axis.
+    """Return the places where ``count`` samples (an array by region, of at most ``most``) of each bin are read along
+    one axis.
 
     Args:
         start: where each region begins.

@@ -18,13 +18,16 @@ NONE = "Cannot access accelerator device when none is available."
 
 
 def current_accelerator(check_available: bool = False) -> _device | None:
-    """The accelerator, without an index; None if there is only a CPU. See torch.accelerator.current_accelerator."""
+    """Return the accelerator, without an index; None if there is only a CPU.
+
+    See torch.accelerator.current_accelerator.
+    """
     found = accelerator_type()
     return None if found is None else interned(found)
 
 
 def is_available() -> bool:
-    """Whether there is an accelerator. See torch.accelerator.is_available."""
+    """Return whether there is an accelerator. See torch.accelerator.is_available."""
     return accelerator_type() is not None
 
 
@@ -47,12 +50,12 @@ def _required_cuda(name: str) -> None:
 
 
 def current_device_index() -> int:
-    """The index of the current accelerator. See torch.accelerator.current_device_index."""
+    """Return the index of the current accelerator. See torch.accelerator.current_device_index."""
     return cuda.current_device() if _required() == "cuda" else 0
 
 
 def set_device_index(device: Any, /) -> None:
-    """Makes an accelerator the current one. See torch.accelerator.set_device_index."""
+    """Make an accelerator the current one. See torch.accelerator.set_device_index."""
     index = device if isinstance(device, int) else (as_device(device).index or 0)
     if _required() == "cuda":
         set_current_cuda_index(index)
@@ -62,7 +65,7 @@ current_device_idx, set_device_idx = current_device_index, set_device_index
 
 
 def synchronize(device: Any = None, /) -> None:
-    """Waits for what the accelerator computes. See torch.accelerator.synchronize."""
+    """Wait for what the accelerator computes. See torch.accelerator.synchronize."""
     if _required() == "cuda":
         cuda.synchronize(device)
     else:
@@ -82,7 +85,10 @@ def set_stream(stream: Any) -> None:
 
 
 class device_index:  # noqa: N801
-    """Makes an accelerator the current one in a ``with`` block; None changes nothing. See torch.accelerator.device_index."""
+    """Makes an accelerator the current one in a ``with`` block; None changes nothing.
+
+    See torch.accelerator.device_index.
+    """
 
     def __init__(self, device: int | None, /):
         self.idx, self.prev_idx = device, -1
@@ -98,7 +104,7 @@ class device_index:  # noqa: N801
 
 
 def get_device_capability(device: Any = None, /) -> dict:
-    """The dtypes that the accelerator computes with. See torch.accelerator.get_device_capability."""
+    """Return the dtypes that the accelerator computes with. See torch.accelerator.get_device_capability."""
     from jtorch.dtype import ALL
     _required()
     return {"supported_dtypes": set(ALL.values())}

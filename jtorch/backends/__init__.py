@@ -13,7 +13,7 @@ from jtorch.backends import _flags, precision
 
 
 def flags_frozen() -> bool:
-    """Whether settings may only be changed inside ``flags()``: they may always be. See torch.backends."""
+    """Return whether settings may only be changed inside ``flags()``: they may always be. See torch.backends."""
     return False
 
 

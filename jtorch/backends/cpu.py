@@ -5,7 +5,10 @@ from jtorch._base.cpu_flags import flags
 
 
 def get_cpu_capability() -> str:
-    """The widest vector instructions of this CPU, by PyTorch's names. See torch.backends.cpu.get_cpu_capability."""
+    """Return the widest vector instructions of this CPU, by PyTorch's names.
+
+    See torch.backends.cpu.get_cpu_capability.
+    """
     found = flags()
     if {"avx512f", "avx512vl", "avx512bw", "avx512dq", "fma"} <= found:
         return "AVX512"

@@ -9,7 +9,7 @@ from jtorch.backends._flags import Computed, Flag, Settings
 
 
 def is_built() -> bool:
-    """Whether JAX has a GPU backend. See torch.backends.cuda.is_built."""
+    """Return whether JAX has a GPU backend. See torch.backends.cuda.is_built."""
     return bool(devices.jax_devices("cuda"))
 
 
@@ -48,7 +48,7 @@ def _enable(kind: str, enabled: bool) -> None:
 
 
 def flash_sdp_enabled() -> bool:
-    """Whether attention may use FlashAttention. See torch.backends.cuda."""
+    """Return whether attention may use FlashAttention. See torch.backends.cuda."""
     return _sdp["flash"]
 
 
@@ -58,7 +58,7 @@ def enable_flash_sdp(enabled: bool) -> None:
 
 
 def mem_efficient_sdp_enabled() -> bool:
-    """Whether attention may use the memory-efficient kernel. See torch.backends.cuda."""
+    """Return whether attention may use the memory-efficient kernel. See torch.backends.cuda."""
     return _sdp["mem_efficient"]
 
 
@@ -68,7 +68,7 @@ def enable_mem_efficient_sdp(enabled: bool) -> None:
 
 
 def math_sdp_enabled() -> bool:
-    """Whether attention may be computed as it is written down. See torch.backends.cuda."""
+    """Return whether attention may be computed as it is written down. See torch.backends.cuda."""
     return _sdp["math"]
 
 
@@ -78,7 +78,7 @@ def enable_math_sdp(enabled: bool) -> None:
 
 
 def cudnn_sdp_enabled() -> bool:
-    """Whether attention may use cuDNN. See torch.backends.cuda."""
+    """Return whether attention may use cuDNN. See torch.backends.cuda."""
     return _sdp["cudnn"]
 
 
@@ -88,7 +88,7 @@ def enable_cudnn_sdp(enabled: bool) -> None:
 
 
 def fp16_bf16_reduction_math_sdp_allowed() -> bool:
-    """Whether attention may sum in half precision. See torch.backends.cuda."""
+    """Return whether attention may sum in half precision. See torch.backends.cuda."""
     return _sdp["reduced"]
 
 

@@ -9,7 +9,7 @@ from jtorch.backends._flags import Computed, Flag, Settings
 
 
 def is_available() -> bool:
-    """Whether there is a GPU whose cuDNN XLA can call. See torch.backends.cudnn.is_available."""
+    """Return whether there is a GPU whose cuDNN XLA can call. See torch.backends.cudnn.is_available."""
     return bool(devices.jax_devices("cuda"))
 
 
@@ -18,7 +18,7 @@ def version() -> None:
 
 
 def is_acceptable(tensor) -> bool:
-    """Whether cuDNN could compute with ``tensor``. See torch.backends.cudnn."""
+    """Return whether cuDNN could compute with ``tensor``. See torch.backends.cudnn."""
     return is_available() and tensor.device.type == "cuda" and tensor.dtype.is_floating_point
 
 

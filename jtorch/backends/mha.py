@@ -5,7 +5,7 @@ _fastpath = {"enabled": True}
 
 
 def get_fastpath_enabled() -> bool:
-    """Whether the fast path is allowed. See torch.backends.mha."""
+    """Return whether the fast path is allowed. See torch.backends.mha."""
     return _fastpath["enabled"]
 
 

@@ -11,7 +11,10 @@ VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
 
 
 def is_available() -> bool:
-    """Whether oneDNN is there for convolutions (the extra ``onednn``). See torch.backends.mkldnn.is_available."""
+    """Return whether oneDNN is there for convolutions (the extra ``onednn``).
+
+    See torch.backends.mkldnn.is_available.
+    """
     return _onednn.version() is not None
 
 

@@ -7,17 +7,17 @@ import jtorch.device as devices
 
 
 def is_built() -> bool:
-    """Whether JAX has a Metal backend. See torch.backends.mps.is_built."""
+    """Return whether JAX has a Metal backend. See torch.backends.mps.is_built."""
     return is_available()
 
 
 def is_available() -> bool:
-    """Whether there is a Metal device. See torch.backends.mps.is_available."""
+    """Return whether there is a Metal device. See torch.backends.mps.is_available."""
     return platform.system() == "Darwin" and bool(devices.jax_devices("mps"))
 
 
 def is_macos_or_newer(major: int, minor: int) -> bool:
-    """Whether this is macOS of that version or a later one. See torch.backends.mps."""
+    """Return whether this is macOS of that version or a later one. See torch.backends.mps."""
     if platform.system() != "Darwin":
         raise RuntimeError("Cannot execute isOnMacOSorNewer() without MPS backend.")
     version = tuple(int(part) for part in platform.mac_ver()[0].split(".")[:2])
@@ -25,5 +25,5 @@ def is_macos_or_newer(major: int, minor: int) -> bool:
 
 
 def is_macos13_or_newer(minor: int = 0) -> bool:
-    """Whether this is macOS 13 or a later one. See torch.backends.mps."""
+    """Return whether this is macOS 13 or a later one. See torch.backends.mps."""
     return is_macos_or_newer(13, minor)

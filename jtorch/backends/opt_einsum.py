@@ -11,12 +11,12 @@ _chosen = {"enabled": True, "strategy": "auto"}
 
 
 def is_available() -> bool:
-    """Whether opt_einsum is installed: JAX needs it. See torch.backends.opt_einsum.is_available."""
+    """Return whether opt_einsum is installed: JAX needs it. See torch.backends.opt_einsum.is_available."""
     return True
 
 
 def get_opt_einsum():
-    """The package itself. See torch.backends.opt_einsum."""
+    """Return the package itself. See torch.backends.opt_einsum."""
     import opt_einsum
     return opt_einsum
 

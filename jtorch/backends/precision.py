@@ -31,7 +31,7 @@ def choose(what: str, precision: str) -> None:
 
 
 def allows_tf32_of_cudnn() -> bool:
-    """Whether convolutions may use TF32. See torch.backends.cudnn.allow_tf32."""
+    """Return whether convolutions may use TF32. See torch.backends.cudnn.allow_tf32."""
     return float32_products.are_quick("conv")
 
 

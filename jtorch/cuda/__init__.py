@@ -32,7 +32,7 @@ OutOfMemoryError = devices.OutOfMemoryError
 
 
 def is_available() -> bool:
-    """Whether JAX has a GPU. See torch.cuda.is_available."""
+    """Return whether JAX has a GPU. See torch.cuda.is_available."""
     return device_count() > 0
 
 
@@ -48,12 +48,12 @@ def init() -> None:
 
 
 def is_initialized() -> bool:
-    """Whether a GPU is there and JAX has started it. See torch.cuda.is_initialized."""
+    """Return whether a GPU is there and JAX has started it. See torch.cuda.is_initialized."""
     return bool(devices._JAX_DEVICES.get("cuda"))
 
 
 def _index(what, optional: bool = False) -> int:
-    """The index that ``cuda:1``, a device, a number or (if optional) None and ``cuda`` name."""
+    """Return the index that ``cuda:1``, a device, a number or (if optional) None and ``cuda`` name."""
     if isinstance(what, int):
         return what
     if isinstance(what, device):
@@ -82,7 +82,7 @@ def _jax_device(what=None):
 
 
 def current_device() -> int:
-    """The index of the GPU that ``cuda`` means. See torch.cuda.current_device."""
+    """Return the index of the GPU that ``cuda`` means. See torch.cuda.current_device."""
     init()
     return devices.current_cuda_index()
 
@@ -140,7 +140,7 @@ class _CudaDeviceProperties:
 
 
 def _driver_memory(index: int) -> int | None:
-    """The GPU's memory as its driver knows it. (JAX only knows how much of it its allocator may take.)"""
+    """Return the GPU's memory as its driver knows it. (JAX only knows how much of it its allocator may take.)"""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -166,28 +166,30 @@ def get_device_properties(device=None) -> _CudaDeviceProperties:
 
 
 def get_device_name(device=None) -> str:
-    """The name of a GPU. See torch.cuda.get_device_name."""
+    """Return the name of a GPU. See torch.cuda.get_device_name."""
     return get_device_properties(device).name
 
 
 def get_device_capability(device=None) -> tuple[int, int]:
-    """The compute capability of a GPU, (9, 0) for instance. See torch.cuda.get_device_capability."""
+    """Return the compute capability of a GPU, (9, 0) for instance. See torch.cuda.get_device_capability."""
     properties = get_device_properties(device)
     return properties.major, properties.minor
 
 
 def can_device_access_peer(device, peer_device) -> bool:
-    """Whether one GPU can read another's memory: JAX moves values between any two. See the function in torch.cuda."""
+    """Return whether one GPU can read another's memory: JAX moves values between any two. See the function in
+    torch.cuda.
+    """
     return _existing(device) != _existing(peer_device)
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether there is a GPU: XLA computes bfloat16 on each, natively from capability 8.0. See torch.cuda."""
+    """Return whether there is a GPU: XLA computes bfloat16 on each, natively from capability 8.0. See torch.cuda."""
     return is_available() and (including_emulation or get_device_capability() >= (8, 0))
 
 
 def is_tf32_supported() -> bool:
-    """Whether the current GPU has TF32. See torch.cuda.is_tf32_supported."""
+    """Return whether the current GPU has TF32. See torch.cuda.is_tf32_supported."""
     return is_available() and get_device_capability() >= (8, 0)
 
 
@@ -245,7 +247,7 @@ class Stream(_any_device.Stream):
         self.stream_id = next(_stream_ids) if stream_id is None else stream_id
 
     def query(self) -> bool:
-        """Whether all work is done: it is, after having waited for it."""
+        """Return whether all work is done: it is, after having waited for it."""
         self.synchronize()
         return True
 
@@ -266,12 +268,12 @@ _streams = _Streams()
 
 
 def default_stream(device=None) -> Stream:
-    """The stream work goes to if no other is named. See torch.cuda.default_stream."""
+    """Return the stream work goes to if no other is named. See torch.cuda.default_stream."""
     return Stream(_existing(device), stream_id=0)
 
 
 def current_stream(device=None) -> Stream:
-    """The stream named last for a GPU. See torch.cuda.current_stream."""
+    """Return the stream named last for a GPU. See torch.cuda.current_stream."""
     index = _existing(device)
     return _streams.current.get(index) or default_stream(index)
 
@@ -334,7 +336,7 @@ class Event(_any_device.Event):
         raise NotImplementedError("torch.cuda.Event.ipc_handle is not built: events are of one process")
 
     def query(self) -> bool:
-        """Whether the GPU has got there: it has, after having waited for it."""
+        """Return whether the GPU has got there: it has, after having waited for it."""
         self.synchronize()
         return True
 
@@ -378,7 +380,7 @@ def _stats(device=None) -> dict[str, int]:
 
 
 def _peak(device=None) -> int:
-    """The most memory ever in use or, after a reset, since then.
+    """Return the most memory ever in use or, after a reset, since then.
 
     JAX cannot reset its peak. A higher peak than at the reset is exact; below it, only what was seen when asked counts.
     """
@@ -393,23 +395,23 @@ def _peak(device=None) -> int:
 
 
 def memory_allocated(device=None) -> int:
-    """Bytes in use by arrays. See torch.cuda.memory_allocated."""
+    """Return bytes in use by arrays. See torch.cuda.memory_allocated."""
     return _stats(device).get("bytes_in_use", 0)
 
 
 def max_memory_allocated(device=None) -> int:
-    """The most bytes in use so far. See torch.cuda.max_memory_allocated."""
+    """Return the most bytes in use so far. See torch.cuda.max_memory_allocated."""
     return _peak(device)
 
 
 def memory_reserved(device=None) -> int:
-    """Bytes JAX's allocator has taken from the GPU. See torch.cuda.memory_reserved."""
+    """Return bytes JAX's allocator has taken from the GPU. See torch.cuda.memory_reserved."""
     stats = _stats(device)
     return stats.get("pool_bytes", stats.get("bytes_in_use", 0))
 
 
 def max_memory_reserved(device=None) -> int:
-    """The most bytes JAX's allocator has had from the GPU. See torch.cuda.max_memory_reserved."""
+    """Return the most bytes JAX's allocator has had from the GPU. See torch.cuda.max_memory_reserved."""
     stats = _stats(device)
     return stats.get("peak_pool_bytes", stats.get("peak_bytes_in_use", 0))
 
@@ -437,7 +439,7 @@ def memory_stats(device=None) -> OrderedDict[str, int]:
 
 
 def memory_summary(device=None, abbreviated: bool = False) -> str:
-    """A table of what memory_stats says. See torch.cuda.memory_summary."""
+    """Return a table of what memory_stats says. See torch.cuda.memory_summary."""
     index = _existing(device)
     stats = memory_stats(index)
     rows = [("Allocated memory", "allocated_bytes"), ("GPU reserved memory", "reserved_bytes")]
@@ -450,7 +452,7 @@ def memory_summary(device=None, abbreviated: bool = False) -> str:
 
 
 def mem_get_info(device=None) -> tuple[int, int]:
-    """Bytes free and in all, of what JAX may use of the GPU. See torch.cuda.mem_get_info."""
+    """Return bytes free and in all, of what JAX may use of the GPU. See torch.cuda.mem_get_info."""
     stats = _stats(_existing(device))
     limit = stats.get("bytes_limit", 0)
     return limit - stats.get("bytes_in_use", 0), limit
@@ -535,17 +537,17 @@ def seed_all() -> None:
 
 
 def initial_seed() -> int:
-    """The seed of the current GPU's generator. See torch.cuda.initial_seed."""
+    """Return the seed of the current GPU's generator. See torch.cuda.initial_seed."""
     return _generator().initial_seed()
 
 
 def get_rng_state(device="cuda"):
-    """The state of a GPU's generator. See torch.cuda.get_rng_state."""
+    """Return the state of a GPU's generator. See torch.cuda.get_rng_state."""
     return _generator(device).get_state()
 
 
 def get_rng_state_all() -> list:
-    """The state of each GPU's generator. See torch.cuda.get_rng_state_all."""
+    """Return the state of each GPU's generator. See torch.cuda.get_rng_state_all."""
     return [get_rng_state(index) for index in range(device_count())]
 
 

@@ -1,4 +1,6 @@
-"""torch.cuda.graphs: kernels recorded and replayed. XLA launches a compiled program as a whole, so there is nothing to record."""
+"""torch.cuda.graphs: kernels recorded and replayed. XLA launches a compiled program as a whole, so there is nothing to
+record.
+"""
 from __future__ import annotations
 
 from typing import Any, NoReturn
@@ -10,7 +12,7 @@ class CUDAGraph:
     """Recorded kernels: not built. See torch.cuda.CUDAGraph."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises NotImplementedError."""
+        """Raise NotImplementedError."""
         raise NotImplementedError(f"torch.cuda.CUDAGraph {_INSTEAD}")
 
 

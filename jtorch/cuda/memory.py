@@ -39,13 +39,13 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
 
 
 def memory_cached(device: Any = None) -> int:
-    """The deprecated name of ``memory_reserved``. See torch.cuda.memory_cached."""
+    """Return the deprecated name of ``memory_reserved``. See torch.cuda.memory_cached."""
     warned.warn("`torch.cuda.memory_cached` has been renamed to `torch.cuda.memory_reserved`", FutureWarning)
     return memory_reserved(device)
 
 
 def max_memory_cached(device: Any = None) -> int:
-    """The deprecated name of ``max_memory_reserved``. See torch.cuda.max_memory_cached."""
+    """Return the deprecated name of ``max_memory_reserved``. See torch.cuda.max_memory_cached."""
     warned.warn("`torch.cuda.max_memory_cached` has been renamed to `torch.cuda.max_memory_reserved`", FutureWarning)
     return max_memory_reserved(device)
 

@@ -1,4 +1,5 @@
-"""torch.jit as PyTorch has it when scripting is switched off (``PYTORCH_JIT=0``): functions and modules stay what they are.
+"""torch.jit as PyTorch has it when scripting is switched off (``PYTORCH_JIT=0``): functions and modules stay what they
+are.
 
 So code that is decorated with ``@torch.jit.script`` runs. What was traced with an example can be saved, as a program of
 torch.export; what needs TorchScript itself raises NotImplementedError.
@@ -92,12 +93,12 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None, chec
 
 
 def trace_module(mod: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-    """The module itself. See torch.jit.trace_module."""
+    """Return the module itself. See torch.jit.trace_module."""
     return mod
 
 
 def script_if_tracing(fn: Callable) -> Callable:
-    """The function itself. See torch.jit.script_if_tracing."""
+    """Return the function itself. See torch.jit.script_if_tracing."""
     return fn
 
 
@@ -105,22 +106,22 @@ export = script_method = interface = _script_if_tracing = script_if_tracing
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """The function itself; also a decorator with arguments. See torch.jit.ignore."""
+    """Return the function itself; also a decorator with arguments. See torch.jit.ignore."""
     return drop if callable(drop) else lambda fn: fn
 
 
 def unused(fn: Any) -> Any:
-    """The function itself. See torch.jit.unused."""
+    """Return the function itself. See torch.jit.unused."""
     return fn
 
 
 def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Any:
-    """The module itself. See torch.jit.freeze."""
+    """Return the module itself. See torch.jit.freeze."""
     return mod
 
 
 def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
-    """The module itself. See torch.jit.optimize_for_inference."""
+    """Return the module itself. See torch.jit.optimize_for_inference."""
     return mod
 
 
@@ -131,17 +132,17 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """The value. See torch.jit.annotate."""
+    """Return the value. See torch.jit.annotate."""
     return the_value
 
 
 def Attribute(value: Any, type: Any) -> Any:
-    """The value. See torch.jit.Attribute."""
+    """Return the value. See torch.jit.Attribute."""
     return value
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Whether ``obj`` is of a class, or of one of several. See torch.jit.isinstance."""
+    """Return whether ``obj`` is of a class, or of one of several. See torch.jit.isinstance."""
     wanted = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
     kinds: list[Any] = [get_origin(t) or t for t in wanted]
     return any([builtins.isinstance(obj, kind) for kind in kinds])
@@ -156,7 +157,7 @@ is_tracing = is_scripting
 
 
 def fork(func: Callable, *args: Any, **kwargs: Any) -> Any:
-    """Calls the function now; ``wait`` gives the result. See torch.jit.fork."""
+    """Call the function now; ``wait`` gives the result. See torch.jit.fork."""
     return func(*args, **kwargs)
 
 
@@ -166,7 +167,7 @@ def wait(future: Any) -> Any:
 
 
 def save(m: Any, f: Any, _extra_files: Any = None) -> None:
-    """Writes a function or module that was traced, as StableHLO with its state. See torch.jit.save.
+    """Write a function or module that was traced, as StableHLO with its state. See torch.jit.save.
 
     It is what the model does for inputs like the example that ``trace`` was given; the first dim may have another size where
     the model allows it.
@@ -180,6 +181,9 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
 
 
 def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
-    """The program that ``save`` has written, as a module; it runs without the model's Python. See torch.jit.load."""
+    """Return the program that ``save`` has written, as a module; it runs without the model's Python.
+
+    See torch.jit.load.
+    """
     from jtorch.export import _archive
     return _archive.read(f, _extra_files, map_location).module()

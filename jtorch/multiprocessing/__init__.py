@@ -32,7 +32,7 @@ _strategy = "file_descriptor"
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Keeps the name; descriptors are sent in any case. See torch.multiprocessing.set_sharing_strategy."""
+    """Keep the name; descriptors are sent in any case. See torch.multiprocessing.set_sharing_strategy."""
     global _strategy
     if new_strategy not in _STRATEGIES:
         raise AssertionError(f"invalid sharing strategy {new_strategy!r}, expected one of {_STRATEGIES}")
@@ -45,7 +45,7 @@ def get_sharing_strategy() -> str:
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The names that are accepted. See torch.multiprocessing.get_all_sharing_strategies."""
+    """Return the names that are accepted. See torch.multiprocessing.get_all_sharing_strategies."""
     return _STRATEGIES
 
 
@@ -83,7 +83,7 @@ class ProcessExitedException(ProcessException):
 
 def spawn(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> Any:
-    """Runs ``fn(i, *args)`` in ``nprocs`` fresh processes, and waits for them. See torch.multiprocessing.spawn.
+    """Run ``fn(i, *args)`` in ``nprocs`` fresh processes, and wait for them. See torch.multiprocessing.spawn.
 
     Where one fails the others are ended, and its exception is raised. Without ``join`` returns a ``ProcessContext``.
     """
@@ -137,11 +137,11 @@ class ProcessContext:
         self.sentinels = {process.sentinel: index for index, process in enumerate(processes)}
 
     def pids(self) -> list[int]:
-        """The processes' numbers."""
+        """Return the processes' numbers."""
         return [int(process.pid) for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Waits until a process ends; True if all have. See torch.multiprocessing.spawn.ProcessContext.join.
+        """Wait until a process ends; True if all have. See torch.multiprocessing.spawn.ProcessContext.join.
 
         If one has failed, the others are ended (after ``grace_period`` seconds, if given), and its exception is raised.
         """
@@ -195,5 +195,5 @@ def _set_thread_name(name: str) -> None:
 
 
 def _get_thread_name() -> str:
-    """The name that ``threading`` knows the thread by."""
+    """Return the name that ``threading`` knows the thread by."""
     return threading.current_thread().name

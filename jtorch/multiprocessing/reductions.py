@@ -32,7 +32,9 @@ class StorageWeakRef:
 
 
 def reduce_tensor(tensor: Tensor) -> tuple[Callable[..., Tensor], tuple]:
-    """Return a function and its arguments: ``multiprocessing`` sends both, and the call gives the tensor in the other process."""
+    """Return a function and its arguments: ``multiprocessing`` sends both, and the call gives the tensor in the other
+    process.
+    """
     make, arguments, *state = reduced_tensor(tensor)
     return (_with_state, (make, arguments, state[0])) if state and state[0] is not None else (make, arguments)
 

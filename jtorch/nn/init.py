@@ -14,7 +14,7 @@ _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """The factor by which weights before a nonlinearity are larger."""
+    """Return the factor by which weights before a nonlinearity are larger."""
     if nonlinearity in ("sigmoid", "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
                         "conv_transpose3d"):
         return 1
@@ -29,7 +29,7 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
 
 @no_grad()
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Numbers between a and b."""
+    """Return numbers between a and b."""
     return tensor.uniform_(a, b, generator=generator)
 
 
@@ -77,7 +77,7 @@ def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -
 
 
 def _drawn_again(tensor: Any, is_refused: Callable[[Tensor], Tensor], draw: Callable[[Tensor], Tensor]) -> Tensor:
-    """Draws the numbers again that are refused, as often as it takes. All are drawn and looked at each time."""
+    """Draw the numbers again that are refused, as often as it takes. All are drawn and looked at each time."""
     refused = is_refused(tensor)
     while refused.any():
         again = draw(functions.empty_like(tensor))
@@ -91,7 +91,7 @@ _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_,
 
 @no_grad()
 def constant_(tensor: Any, val: float) -> Tensor:
-    """One number everywhere."""
+    """Return one number everywhere."""
     return tensor.fill_(val)
 
 
@@ -108,7 +108,7 @@ def zeros_(tensor: Any) -> Tensor:
 
 @no_grad()
 def eye_(tensor: Any) -> Tensor:
-    """The identity matrix."""
+    """Return the identity matrix."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(functions.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
@@ -116,7 +116,7 @@ def eye_(tensor: Any) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Any, groups: int = 1) -> Tensor:
-    """A convolution that keeps its input."""
+    """Return a convolution that keeps its input."""
     if tensor.ndimension() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     sizes = tuple(tensor.size())
@@ -176,7 +176,7 @@ def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearit
 
 @no_grad()
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
-    """A (semi-)orthogonal matrix."""
+    """Return a (semi-)orthogonal matrix."""
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if not tensor.numel():

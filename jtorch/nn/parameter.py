@@ -71,7 +71,10 @@ class UninitializedTensorMixin:
             "`forward` with a dummy batch to initialize the parameters before calling torch functions")
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Becomes an ordinary parameter or buffer of this shape, with zeros in it. See torch.nn.UninitializedParameter."""
+        """Become an ordinary parameter or buffer of this shape, with zeros in it.
+
+        See torch.nn.UninitializedParameter.
+        """
         size = [shape] if isinstance(shape, int) else shape
         made = empty(*size, device=device or self._empty.device, dtype=dtype or self._empty.dtype)
         del self._empty
@@ -97,7 +100,7 @@ class UninitializedTensorMixin:
 
     @property
     def data(self) -> Any:
-        """The empty tensor that knows dtype and device."""
+        """Return the empty tensor that knows dtype and device."""
         return self._empty
 
     @data.setter
@@ -111,7 +114,7 @@ class UninitializedTensorMixin:
         return type(self), (self._requires_grad,)
 
     def _like(self: Any, empty: Any) -> Any:
-        """One of this kind with another's dtype and device."""
+        """Return one of this kind with another's dtype and device."""
         return type(self)(self._requires_grad, empty.device, empty.dtype)
 
     def __deepcopy__(self, memo: dict) -> Any:
@@ -121,7 +124,7 @@ class UninitializedTensorMixin:
 
 
 def _through_empty(name: str):
-    """A method that changes dtype or device (or tells of them), which an uninitialized tensor has."""
+    """Return a method that changes dtype or device (or tells of them), which an uninitialized tensor has."""
     def method(self, *args: Any, **kwargs: Any) -> Any:
         with no_grad():
             made = getattr(self._empty, name)(*args, **kwargs)
@@ -138,7 +141,7 @@ for _name in ("size", "is_complex", "is_floating_point", "get_device", "to", "cp
 
 
 def _caller() -> str:
-    """The name of the function that the user called."""
+    """Return the name of the function that the user called."""
     frame: Any = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__") in _PLUMBING:
         frame = frame.f_back
@@ -146,7 +149,7 @@ def _caller() -> str:
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter or buffer has no shape yet."""
+    """Return whether a parameter or buffer has no shape yet."""
     return isinstance(param, UninitializedTensorMixin)
 
 
@@ -187,7 +190,8 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):      # type: 
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):        # type: ignore[misc, override]
-    """A buffer whose shape is not known yet; see ``UninitializedParameter``. See torch.nn.parameter.UninitializedBuffer.
+    """A buffer whose shape is not known yet; see ``UninitializedParameter``. See
+    torch.nn.parameter.UninitializedBuffer.
 
     Shape: none before ``materialize``.
 

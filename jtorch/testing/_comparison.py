@@ -76,7 +76,7 @@ class _Checks:
         self.rtol, self.atol, self.equal_nan, self.attributes = rtol, atol, equal_nan, attributes
 
     def compare(self, actual: Any, expected: Any, at: tuple) -> None:
-        """Raises _Mismatch; ``at`` says where in nested containers this is."""
+        """Raise _Mismatch; ``at`` says where in nested containers this is."""
         strings = isinstance(actual, str) or isinstance(expected, str)
         if isinstance(actual, Sequence) and isinstance(expected, Sequence) and not strings:
             self._sequences(actual, expected, at)

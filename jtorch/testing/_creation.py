@@ -17,7 +17,8 @@ __all__ = ["make_tensor"]
 def make_tensor(*shape: Any, dtype: Dtype, device: Any, low: float | None = None, high: float | None = None,
                 requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
                 memory_format: Any = None) -> Tensor:
-    """A tensor of numbers drawn evenly from ``[low, high)``: -9 to 9, 0 to 9 (uint8) or 0 to 1 (bool) unless given.
+    """Return a tensor of numbers drawn evenly from ``[low, high)``: -9 to 9, 0 to 9 (uint8) or 0 to 1 (bool) unless
+    given.
 
     ``noncontiguous`` leaves gaps between the elements, ``exclude_zero`` replaces zeros. ValueError where ``low`` is not less
     than ``high``, or where a gradient of integers is asked for. See torch.testing.make_tensor.
@@ -62,7 +63,7 @@ def _limits(dtype: Dtype, low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def _range(dtype: Dtype) -> tuple[Any, Any]:
-    """The least number of a dtype, and the greatest; one more for integers, where PyTorch can draw it."""
+    """Return the least number of a dtype, and the greatest; one more for integers, where PyTorch can draw it."""
     if dtype == named("bool"):
         return 0, 2
     if dtype.is_floating_point or dtype.is_complex:

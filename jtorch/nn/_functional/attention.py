@@ -110,7 +110,7 @@ def attend(query: Any, key: Any, value: Any, embed_dim: int, num_heads: int, wei
            bias_v: Any, add_zero_attn: bool, dropout_p: float, out_weight: Any, out_bias: Any, padding: Any, need_weights: bool,
            attn: Any, static_k: Any = None, static_v: Any = None, average: bool = True, is_causal: bool = False,
            batch_first: bool = False, warned: bool = False) -> tuple[Tensor, Tensor | None]:
-    """The function behind ``multi_head_attention_forward``: ``weights`` are one packed tensor or three."""
+    """Return the function behind ``multi_head_attention_forward``: ``weights`` are one packed tensor or three."""
     batched = check_dims(query, key, value, padding, attn, num_heads)
     same = key is query and value is key, value is key
     if not batched:
@@ -154,12 +154,12 @@ def attend(query: Any, key: Any, value: Any, embed_dim: int, num_heads: int, wei
 
 
 def _call(given: list, statics: tuple) -> Any:
-    """Calls the op with tensors, lists of tensors and None."""
+    """Call the op with tensors, lists of tensors and None."""
     marks = tuple([(T,) * len(x) if isinstance(x, list) else None if x is None else T for x in given])
     flat = [t for x in given for t in (x if isinstance(x, list) else () if x is None else (x,))]
     return call(call_of(OPS["_multi_head_attention"], (*marks, *statics)), flat)
 
 
 def bind() -> None:
-    """Puts the function into torch.nn.functional."""
+    """Put the function into torch.nn.functional."""
     put(nn_functions, {"multi_head_attention_forward": multi_head_attention_forward})

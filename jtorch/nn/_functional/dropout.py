@@ -34,7 +34,7 @@ def _mask(input: Tensor, shape: tuple[int, ...], p: float, dtype: dtypes.dtype |
 
 
 def _mask_like(input: Tensor, p: float) -> Tensor:
-    """A mask for each element of ``input``, drawn in the order of its memory."""
+    """Return a mask for each element of ``input``, drawn in the order of its memory."""
     shape, d = tuple(aval_of(input).shape), aval_of(input).dtype
     if input._view is None:
         return _mask(input, shape, p)
@@ -61,7 +61,7 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: tupl
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeroes elements with probability p and scales the others by 1/(1-p). See torch.nn.functional.dropout."""
+    """Zero elements with probability p and scales the others by 1/(1-p). See torch.nn.functional.dropout."""
     _check_p(p)
     return _dropped(input, p, training, inplace)
 
@@ -148,12 +148,15 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
 
 
 def _contiguous(like: Tensor) -> Any:
-    """A contiguous tensor like another, to be filled."""
+    """Return a contiguous tensor like another, to be filled."""
     return clone(like.detach(), memory_format=MemoryFormat("contiguous_format"))
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A sample of the Gumbel-softmax distribution, discretized if ``hard``. See torch.nn.functional.gumbel_softmax."""
+    """Return a sample of the Gumbel-softmax distribution, discretized if ``hard``.
+
+    See torch.nn.functional.gumbel_softmax.
+    """
     if eps != 1e-10:
         warned.warn("`eps` parameter is deprecated and has no effect.")
     gumbels = -_contiguous(logits).exponential_().log()
@@ -182,7 +185,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
 
 
 def bind() -> None:
-    """Puts the functions of this file where PyTorch has them."""
+    """Put the functions of this file where PyTorch has them."""
     both = {"alpha_dropout": alpha_dropout, "feature_alpha_dropout": feature_alpha_dropout}
     rrelus = {"rrelu": rrelu, "rrelu_": rrelu_}
     put(nn_functions, {"dropout": dropout, **both, **{f"dropout{n}d": _of_channels(n) for n in (1, 2, 3)},

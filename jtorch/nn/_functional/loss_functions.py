@@ -35,7 +35,8 @@ def _check_linear(input: Any, linear_weight: Any, linear_bias: Any) -> None:
 def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
                          weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
                          label_smoothing: float = 0.0, options: LinearCrossEntropyOptions | None = None) -> Tensor:
-    """``cross_entropy(linear(input, linear_weight, linear_bias), target)``. See torch.nn.functional.linear_cross_entropy.
+    """``cross_entropy(linear(input, linear_weight, linear_bias), target)``. See
+    torch.nn.functional.linear_cross_entropy.
 
     ``options`` are checked and change nothing else: XLA decides what is kept in memory.
     """

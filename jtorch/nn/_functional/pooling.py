@@ -71,7 +71,7 @@ def _adaptive_with_indices(n: int, pool: Callable) -> Callable:
 
 
 def bind() -> None:
-    """Puts the functions of this file where PyTorch has them."""
+    """Put the functions of this file where PyTorch has them."""
     made = [f for n in (2, 3) for f in _fractional(n)]
     for n in (1, 2, 3):
         made += [_max_with_indices(n, getattr(nn_functions, f"max_pool{n}d")),

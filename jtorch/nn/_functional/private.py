@@ -56,7 +56,9 @@ def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _in_projection_packed(q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """Return query, key and value, projected by the three parts of a weight. Equal inputs are projected in one product."""
+    """Return query, key and value, projected by the three parts of a weight. Equal inputs are projected in one
+    product.
+    """
     size = q.size(-1)
     if k is not v:
         biases = (None, None, None) if b is None else b.chunk(3)

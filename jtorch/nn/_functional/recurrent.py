@@ -22,7 +22,7 @@ from jtorch.tensor import Tensor
 
 def run(mode: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor], params: Sequence[Tensor],
         has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> list[Tensor]:
-    """The output of a recurrent network and its last states; of packed rows if there are ``batch_sizes``."""
+    """Return the output of a recurrent network and its last states; of packed rows if there are ``batch_sizes``."""
     if seam.aten is not None and batch_sizes is None:
         seen = seam.aten.recurrent(mode, input, hx, params, has_biases, num_layers, dropout if train else 0.0, bidirectional,
                                    batch_first)
@@ -84,7 +84,7 @@ class Order:
         return call(c, [x, self._flat, self._place, padding_value])
 
     def pack(self, x: Tensor, batch_first: bool = False) -> Tensor:
-        """A padded batch as packed rows."""
+        """Return a padded batch as packed rows."""
         return call(call_of(OPS["_pack_rows"], (T, T, T, batch_first)), [x, self._flat, self._place])
 
 
@@ -95,7 +95,10 @@ def _rounded(steps: int) -> int:
 
 
 def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
-    """The rows of a padded batch that are data, time by time, and how many there are at each. See torch.nn.utils.rnn."""
+    """Return the rows of a padded batch that are data, time by time, and how many there are at each.
+
+    See torch.nn.utils.rnn.
+    """
     if lengths.device.type != "cpu":
         raise RuntimeError("'lengths' argument should be a 1D CPU int64 tensor, but got "
                            f"{lengths.dim()}D {lengths.device} {lengths.dtype.scalar_name} tensor")
@@ -125,7 +128,7 @@ def _check_lengths(sizes: np.ndarray, batch: int, steps: int) -> None:
 
 def pad_packed_sequence(data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: float,
                         total_length: int) -> tuple[Tensor, Tensor]:
-    """A padded batch from packed rows, and the lengths. See torch.nn.utils.rnn."""
+    """Return a padded batch from packed rows, and the lengths. See torch.nn.utils.rnn."""
     sizes = batch_sizes._numpy_copy()
     order = Order(sizes, data.device, exact=True, total=max(total_length, len(sizes)))
     lengths = (sizes[:, None] > np.arange(sizes[0])).sum(0)
@@ -138,7 +141,7 @@ _REST = ("hx", "params", "has_biases", "num_layers", "dropout", "train", "bidire
 
 
 def _arguments(name: str, args: tuple, kw: dict) -> dict[str, Any]:
-    """The arguments by name: those of the call with a padded input, or of the call with packed data."""
+    """Return the arguments by name: those of the call with a padded input, or of the call with packed data."""
     packed = "batch_sizes" in kw or "data" in kw or (len(args) > 3 and isinstance(args[3], (list, tuple)))
     names = ("data", "batch_sizes", *_REST) if packed else ("input", *_REST, "batch_first")
     given = dict(zip(names, args, strict=False), **kw)
@@ -165,6 +168,6 @@ lstm, gru, rnn_tanh, rnn_relu = (_function(n) for n in _MODULES)
 
 
 def bind() -> None:
-    """Puts the functions of this file into the package."""
+    """Put the functions of this file into the package."""
     put(functions, {"lstm": lstm, "gru": gru, "rnn_tanh": rnn_tanh, "rnn_relu": rnn_relu,
                     "_pack_padded_sequence": pack_padded_sequence, "_pad_packed_sequence": pad_packed_sequence})

@@ -45,7 +45,7 @@ _SWITCHES = {SDPBackend.MATH: (_cuda.math_sdp_enabled, _cuda.enable_math_sdp),
 
 @contextlib.contextmanager
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False):
-    """Says in a ``with`` block which kernels attention may use. See torch.nn.attention.sdpa_kernel."""
+    """Say in a ``with`` block which kernels attention may use. See torch.nn.attention.sdpa_kernel."""
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
                              f"{type(backends).__name__}")

@@ -1,4 +1,7 @@
-"""BlockMask: which blocks of an attention's scores are computed at all. See torch.nn.attention.flex_attention.BlockMask."""
+"""BlockMask: which blocks of an attention's scores are computed at all.
+
+See torch.nn.attention.flex_attention.BlockMask.
+"""
 from __future__ import annotations
 
 import itertools
@@ -112,7 +115,7 @@ class BlockMask:
                    dq_kv_order=dq_kv_order)
 
     def as_tuple(self, flatten: bool = True) -> tuple:
-        """All attributes; the lengths and the block's sizes as two numbers each, if ``flatten``."""
+        """Return all attributes; the lengths and the block's sizes as two numbers each, if ``flatten``."""
         lengths, block = (tuple(self.seq_lengths), tuple(self.BLOCK_SIZE)) if flatten else ((self.seq_lengths,),
                                                                                            (self.BLOCK_SIZE,))
         return (*lengths, *[getattr(self, name) for name in self._TENSOR_ATTRS], self.dq_kv_order_spt, *block, self.mask_mod)
@@ -146,7 +149,7 @@ class BlockMask:
         return math.prod(self.shape)
 
     def sparsity(self) -> float:
-        """The percentage of blocks that are left out."""
+        """Return the percentage of blocks that are left out."""
         blocks = self.kv_num_blocks.sum()
         if self.full_kv_num_blocks is not None:
             blocks = blocks + self.full_kv_num_blocks.sum()
@@ -160,13 +163,15 @@ class BlockMask:
         return partial | _to_dense(self.full_kv_num_blocks, self.full_kv_indices)
 
     def to(self, device: Any) -> BlockMask:
-        """The same on another device."""
+        """Return the same on another device."""
         moved: dict[str, Any] = {name: t if t is None else t.to(device) for name in self._TENSOR_ATTRS
                                  for t in [getattr(self, name)]}
         return BlockMask(self.seq_lengths, **moved, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod)
 
     def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
-        """A picture for each batch and head, ``limit`` at most, in cells of a grid; of each block, if the grid's size is -1."""
+        """Return a picture for each batch and head, ``limit`` at most, in cells of a grid; of each block, if the grid's
+        size is -1.
+        """
         dense = self.to_dense()
         shown = []
         for at, where in enumerate(itertools.product(*[range(n) for n in dense.shape[:-2]])):
@@ -193,7 +198,7 @@ def _check_pair(kind: str, counts: Any, indices: Any) -> None:
 
 
 def _kept_dim(index: Any, size: int) -> Any:
-    """An index that leaves the dimension there."""
+    """Return an index that leaves the dimension there."""
     if not isinstance(index, int):
         return index
     start = index + size if -size <= index < 0 else index
@@ -201,7 +206,7 @@ def _kept_dim(index: Any, size: int) -> Any:
 
 
 def _picture(dense: Tensor, grid: int | tuple[int, int]) -> Iterator[str]:
-    """A line for each row of cells."""
+    """Yield a line for each row of cells."""
     rows, columns = dense.shape
     across, down = (grid, grid) if isinstance(grid, int) else grid
     high, wide = max(1, -(-rows // across)), max(1, -(-columns // down))

@@ -13,14 +13,14 @@ class Mapped(Function):
 
     @staticmethod
     def forward(ctx, over_all, scores, score_mod, *positions):
-        """The scores that ``score_mod`` makes of ``scores``."""
+        """Return the scores that ``score_mod`` makes of ``scores``."""
         ctx.save_for_backward(scores, *positions)
         ctx.over_all, ctx.score_mod = over_all, score_mod
         return over_all(score_mod, prefix=(0,))(scores, *positions)
 
     @staticmethod
     def backward(ctx, grad):        # type: ignore[override]
-        """The gradient of the scores."""
+        """Return the gradient of the scores."""
         from jtorch.func import grad as derivative
         mod = ctx.score_mod
         slopes = ctx.over_all(derivative(lambda *args: mod(*args).to(args[0].dtype)), prefix=(0,))(*ctx.saved_tensors)
@@ -28,5 +28,5 @@ class Mapped(Function):
 
 
 def apply(over_all: Callable, scores: Tensor, score_mod: Callable, positions: list[Tensor]) -> Any:
-    """The scores that ``score_mod``, which ``over_all`` maps, makes of ``scores``."""
+    """Return the scores that ``score_mod``, which ``over_all`` maps, makes of ``scores``."""
     return Mapped.apply(over_all, scores, score_mod, *positions)

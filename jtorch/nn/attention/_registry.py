@@ -15,7 +15,10 @@ _active: list[tuple[str, Any]] = []
 
 
 def register_flash_attention_impl(impl: str, *, register_fn: Callable[..., Any]) -> None:
-    """Keep a function that ``activate_flash_attention_impl`` calls. See torch.nn.attention.register_flash_attention_impl."""
+    """Keep a function that ``activate_flash_attention_impl`` calls.
+
+    See torch.nn.attention.register_flash_attention_impl.
+    """
     _FLASH_ATTENTION_IMPLS[impl] = register_fn
 
 

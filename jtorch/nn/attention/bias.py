@@ -20,7 +20,8 @@ class CausalVariant(IntEnum):
 
 
 class CausalBias(Tensor):
-    """A causal mask (queries, keys) as a bool tensor, with what it was made from. See torch.nn.attention.bias.CausalBias.
+    """A causal mask (queries, keys) as a bool tensor, with what it was made from. See
+    torch.nn.attention.bias.CausalBias.
 
     AssertionError where ``variant`` is not a CausalVariant.
     """
@@ -32,7 +33,7 @@ class CausalBias(Tensor):
     seq_len_kv: int
 
     def __new__(cls, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> Any:
-        """The mask."""
+        """Return the mask."""
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be an instance of CausalVariant, got {type(variant).__name__}")
         diagonal = 0 if variant is CausalVariant.UPPER_LEFT else seq_len_kv - seq_len_q
@@ -54,10 +55,10 @@ def _made(variant: CausalVariant, size: tuple[int, ...]) -> CausalBias:
 
 
 def causal_upper_left(*size: int) -> CausalBias:
-    """A mask (queries, keys) whose diagonal starts at the first query and key. See torch.nn.attention.bias."""
+    """Return a mask (queries, keys) whose diagonal starts at the first query and key. See torch.nn.attention.bias."""
     return _made(CausalVariant.UPPER_LEFT, size)
 
 
 def causal_lower_right(*size: int) -> CausalBias:
-    """A mask (queries, keys) whose diagonal ends at the last query and key. See torch.nn.attention.bias."""
+    """Return a mask (queries, keys) whose diagonal ends at the last query and key. See torch.nn.attention.bias."""
     return _made(CausalVariant.LOWER_RIGHT, size)

@@ -79,7 +79,7 @@ def _identity(score: Tensor, batch: Tensor, head: Tensor, token_q: Tensor, token
 
 
 def _takes_score(mod: Callable) -> bool:
-    """Whether it is a score_mod (five arguments), and not a mask_mod (four)."""
+    """Return whether it is a score_mod (five arguments), and not a mask_mod (four)."""
     parameters = inspect.signature(mod).parameters.values()
     count = len([p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)])
     if count not in (4, 5):
@@ -101,7 +101,7 @@ def _positions(sizes: Any, device: Any) -> list[Tensor]:
 
 
 def or_masks(*mask_mods: Callable) -> Callable:
-    """A mask_mod that is True where one of several is. See torch.nn.attention.flex_attention.or_masks."""
+    """Return a mask_mod that is True where one of several is. See torch.nn.attention.flex_attention.or_masks."""
     _check_callable(mask_mods)
 
     def or_mask(b: Tensor, h: Tensor, q_idx: Tensor, kv_idx: Tensor) -> Tensor:
@@ -114,7 +114,7 @@ def or_masks(*mask_mods: Callable) -> Callable:
 
 
 def and_masks(*mask_mods: Callable) -> Callable:
-    """A mask_mod that is True where all of several are. See torch.nn.attention.flex_attention.and_masks."""
+    """Return a mask_mod that is True where all of several are. See torch.nn.attention.flex_attention.and_masks."""
     _check_callable(mask_mods)
 
     def and_mask(b: Tensor, h: Tensor, q_idx: Tensor, kv_idx: Tensor) -> Tensor:
@@ -165,7 +165,8 @@ def create_block_mask(mask_mod: Callable, B: int | None, H: int | None, Q_LEN: i
                       BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE, _compile: bool = False,
                       separate_full_blocks: bool = True, compute_dq_write_order: bool = False,
                       dq_kv_order: bool = True) -> BlockMask:
-    """A BlockMask of a function of batch, head, query and key. See torch.nn.attention.flex_attention.create_block_mask.
+    """Return a BlockMask of a function of batch, head, query and key. See
+    torch.nn.attention.flex_attention.create_block_mask.
 
     NotImplementedError with ``compute_dq_write_order``, which is for a kernel of CUDA.
     """
@@ -181,7 +182,7 @@ def create_block_mask(mask_mod: Callable, B: int | None, H: int | None, Q_LEN: i
 
 
 def _create_empty_block_mask(query: Tensor, key: Tensor) -> BlockMask:
-    """A mask that leaves nothing out: one block, as long as the queries and keys."""
+    """Return a mask that leaves nothing out: one block, as long as the queries and keys."""
     one = functions.ones([1, 1, 1], dtype=named("int32"), device=query.device)
     return BlockMask.from_kv_blocks(one, functions.zeros_like(one).unsqueeze(0), BLOCK_SIZE=_LARGE_SPARSE_BLOCK_SIZE,
                                     seq_lengths=(1, 1))
@@ -190,7 +191,7 @@ def _create_empty_block_mask(query: Tensor, key: Tensor) -> BlockMask:
 # ---------------------------------------------------------------- scores
 
 def _modified(score_mod: Callable, scores: Tensor, positions: list[Tensor]) -> Tensor:
-    """The scores that ``score_mod`` makes of ``scores``."""
+    """Return the scores that ``score_mod`` makes of ``scores``."""
     if score_mod is _identity:
         return scores
     if not is_grad_enabled() or not scores.numel():
@@ -202,7 +203,9 @@ def _modified(score_mod: Callable, scores: Tensor, positions: list[Tensor]) -> T
 
 
 def _by_broadcasting(score_mod: Callable, scores: Tensor, positions: list[Tensor]) -> Tensor:
-    """One call for all positions, which gives gradients of tensors that ``score_mod`` uses, where it gives what mapping does."""
+    """Return one call for all positions, which gives gradients of tensors that ``score_mod`` uses, where it gives what
+    mapping does.
+    """
     spread = [p.view([-1 if i == j else 1 for j in range(4)]) for i, p in enumerate(positions)]
     with no_grad():
         expected = _vmap_for_bhqkv(score_mod, prefix=(0,))(scores, *positions)
@@ -227,7 +230,9 @@ def _scores(query: Tensor, key: Tensor, score_mod: Callable, mask_mod: Callable,
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, scores: Tensor) -> tuple[Tensor, AuxOutput]:
-    """The result, and the logarithms of the sums and the largest scores. A row with nothing in it gives zeros."""
+    """Return the result, and the logarithms of the sums and the largest scores. A row with nothing in it gives
+    zeros.
+    """
     empty = (scores == _INFINITE).all(dim=-1, keepdim=True)
     shown = functions.where(empty, 0.0, scores)      # not the infinities: their softmax has no derivative
     weights = functions.where(empty, 0.0, functions.softmax(shown, dim=-1))
@@ -238,7 +243,8 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, scores: Tensor) -> tuple[
 def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Callable | None = None,
                    block_mask: BlockMask | None = None, scale: float | None = None, enable_gqa: bool = False,
                    return_lse: bool = False, kernel_options: Any = None, *, return_aux: AuxRequest | None = None) -> Any:
-    """Attention with scores changed by ``score_mod`` and masked by ``block_mask``. See torch.nn.attention.flex_attention.
+    """Attention with scores changed by ``score_mod`` and masked by ``block_mask``. See
+    torch.nn.attention.flex_attention.
 
     ``score_mod(score, b, h, q_idx, kv_idx)`` gives a position's score. All scores are computed, whatever the mask leaves out.
     Tensors that ``score_mod`` uses get gradients where it is written with element-wise operations.

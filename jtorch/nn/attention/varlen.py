@@ -66,7 +66,7 @@ def _allowed(queries: int, keys: int, cu_seq_q: Tensor, cu_seq_k: Tensor, window
 
 
 def _places(count: int, cu_seq: Tensor) -> tuple[Tensor, Tensor]:
-    """The sequence of each token, and how many tokens come after it there."""
+    """Return the sequence of each token, and how many tokens come after it there."""
     at, ends = functions.arange(count, device=cu_seq.device), cu_seq[1:].long()
     of = functions.bucketize(at, ends, right=True)
     return of, ends[of.clamp(max=ends.numel() - 1)] - at

@@ -16,7 +16,7 @@ def swap(t1: Tensor, t2: Tensor) -> None:
 
 
 def convert(module: Any, name: str, fn: Callable[[Tensor], Tensor]) -> None:
-    """Gives a module's parameter and its gradient the content that ``fn`` makes of them."""
+    """Give a module's parameter and its gradient the content that ``fn`` makes of them."""
     param = module._parameters[name]
     if chosen.get_swap_module_params_on_conversion():
         _swapped(module, name, param, fn)
@@ -70,7 +70,7 @@ def _swapped(module: Any, name: str, param: Parameter, fn: Callable[[Tensor], Te
 
 
 def load_swapped(target: Tensor, given: Tensor, assign: bool) -> None:
-    """Exchanges a module's tensor for what its ``module_load`` makes of one of a state dict."""
+    """Exchange a module's tensor for what its ``module_load`` makes of one of a state dict."""
     new = target.module_load(given, assign=assign)      # type: ignore[attr-defined]
     if new is given or new is target:
         raise RuntimeError("module_load returned one of self or other, please .detach() the result if returning one of the "

@@ -48,11 +48,15 @@ class HookMethods:
         return handle
 
     def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """``hook(module, grad_output)`` runs before the module's backward; a tuple that it returns replaces grad_output."""
+        """``hook(module, grad_output)`` runs before the module's backward; a tuple that it returns replaces
+        grad_output.
+        """
         return RemovableHandle(self._backward_pre_hooks, hook, first=prepend)
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """``hook(module, grad_input, grad_output)`` runs after the module's backward; what it returns replaces grad_input."""
+        """``hook(module, grad_input, grad_output)`` runs after the module's backward; what it returns replaces
+        grad_input.
+        """
         self._choose_backward(True)
         return RemovableHandle(self._backward_hooks, hook, first=prepend)
 
@@ -75,7 +79,9 @@ class HookMethods:
         return found[True], found[False]
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """``hook(module, state_dict, prefix, local_metadata)`` runs after ``state_dict``, and may change it in place."""
+        """``hook(module, state_dict, prefix, local_metadata)`` runs after ``state_dict``, and may change it in
+        place.
+        """
         hook._from_public_api = True
         return RemovableHandle(self._state_dict_hooks, hook)
 

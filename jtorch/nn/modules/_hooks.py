@@ -88,7 +88,7 @@ def _choose_backward(full: bool) -> None:
 
 
 def mark(handle: RemovableHandle, marks: dict, wanted: bool) -> None:
-    """Says of a hook what it wants."""
+    """Say of a hook what it wants."""
     if wanted:
         marks[handle.id] = True
 
@@ -102,7 +102,9 @@ def registered(hooks: OrderedDict, module: Any, name: str, given: Any) -> Any:
 
 
 class _WrappedHook:
-    """A hook that gets its module too, which it does not keep alive, and which a copy of the module's hooks has anew."""
+    """A hook that gets its module too, which it does not keep alive, and which a copy of the module's hooks has
+    anew.
+    """
 
     def __init__(self, hook: Callable, module: Any = None):
         functools.update_wrapper(self, hook)
@@ -137,13 +139,13 @@ class BackwardHookFunction(Function):
 
     @staticmethod
     def forward(ctx, *args):
-        """The same tensors."""
+        """Return the same tensors."""
         ctx.mark_non_differentiable(*[a for a in args if not a.requires_grad])
         return args
 
     @staticmethod
     def backward(ctx, *grads):
-        """The same gradients."""
+        """Return the same gradients."""
         return grads
 
 
@@ -180,13 +182,13 @@ class BackwardHook:
         return (tuple(out) if type(args) is tuple else type(args)(*out)), index
 
     def setup_input_hook(self, args: tuple) -> tuple:
-        """The inputs, watched."""
+        """Return the inputs, watched."""
         self.n_inputs = len(args)
         args, self.input_tensors_index = self._through(args, self._input_hook)
         return args
 
     def setup_output_hook(self, args: Any) -> Any:
-        """The outputs, watched."""
+        """Return the outputs, watched."""
         outputs = args if isinstance(args, tuple) else (args,)
         self.n_outputs = len(outputs)
         outputs, self.output_tensors_index = self._through(outputs, self._output_hook)
@@ -305,7 +307,7 @@ class _Call:
                 warned.warn(f"Using {wrong}", FutureWarning)
 
     def always_called(self) -> None:
-        """Runs the hooks that are called even though forward has raised."""
+        """Run the hooks that are called even though forward has raised."""
         own = self.module._forward_hooks_always_called
         for hooks, wanted, kind in ((Hooks.forward, Hooks.always_called, "global module"),
                                     (self.module._forward_hooks, own, "module")):

@@ -27,7 +27,7 @@ class _Loss(Module):
         return getattr(F, self.function)(*inputs, **{n: getattr(self, n) for n in self.options}, reduction=self.reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of ``input`` against ``target``."""
+        """Return the loss of ``input`` against ``target``."""
         return self._loss(input, target)
 
 
@@ -307,7 +307,7 @@ class CrossEntropyLoss(_WeightedLoss):
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of ``input`` against ``target``."""
+        """Return the loss of ``input`` against ``target``."""
         return F.cross_entropy(input, target, self.weight, None, self.ignore_index, None, self.reduction, self.label_smoothing)
 
 
@@ -341,7 +341,8 @@ class KLDivLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Minus the log-likelihood of counts whose rate (or its logarithm, ``log_input``) is the input. See torch.nn.PoissonNLLLoss.
+    """Minus the log-likelihood of counts whose rate (or its logarithm, ``log_input``) is the input. See
+    torch.nn.PoissonNLLLoss.
 
     ``full`` adds Stirling's approximation of the constant term for targets above 1; ``eps`` keeps ``log(0)`` away.
 
@@ -372,7 +373,7 @@ class PoissonNLLLoss(_Loss):
         self.log_input, self.full, self.eps = log_input, full, eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        """The loss of ``log_input`` against ``target``."""
+        """Return the loss of ``log_input`` against ``target``."""
         return self._loss(log_input, target)
 
 
@@ -404,7 +405,7 @@ class GaussianNLLLoss(_Loss):
         self.full, self.eps = full, eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:    # type: ignore[override]
-        """The loss of ``input`` with variance ``var`` against ``target``."""
+        """Return the loss of ``input`` with variance ``var`` against ``target``."""
         return self._loss(input, target, var)
 
 
@@ -442,7 +443,7 @@ class CTCLoss(_Loss):
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor,     # type: ignore[override]
                 target_lengths: Tensor) -> Tensor:
-        """The loss of ``log_probs`` against ``targets``."""
+        """Return the loss of ``log_probs`` against ``targets``."""
         return self._loss(log_probs, targets, input_lengths, target_lengths)
 
 

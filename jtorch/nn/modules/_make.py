@@ -16,7 +16,7 @@ from jtorch.tensor import Parameter, Tensor
 
 
 def empty(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """A tensor yet to be filled (zeros). Modes of ``__torch_function__`` see it made."""
+    """Return a tensor yet to be filled (zeros). Modes of ``__torch_function__`` see it made."""
     if torch_function.state.modes:
         return functions.empty(*shape, device=device, dtype=dtype)
     shape = size_of("empty", shape) if len(shape) > 1 else size_of("empty", *shape)
@@ -29,7 +29,7 @@ def empty(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
 
 
 def parameter(*shape: int, device: Any = None, dtype: Any = None) -> Parameter:
-    """A parameter yet to be filled."""
+    """Return a parameter yet to be filled."""
     return Parameter(empty(*shape, device=device, dtype=dtype))
 
 

@@ -71,7 +71,7 @@ class _PairLoss(_Loss):
         self.margin = margin
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:    # type: ignore[override]
-        """The loss of the pair against ``target``."""
+        """Return the loss of the pair against ``target``."""
         return self._loss(input1, input2, target)
 
 
@@ -210,7 +210,7 @@ class _TripletLoss(_Loss):
             raise ValueError(f"{type(self).__name__}: expected margin to be greater than 0, got {margin} instead")
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:    # type: ignore[override]
-        """The loss of the triplets."""
+        """Return the loss of the triplets."""
         return self._loss(anchor, positive, negative)
 
 

@@ -28,7 +28,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 def load(root: Any, state_dict: Any, strict: bool, assign: bool) -> _IncompatibleKeys:
-    """Loads a whole tree of modules."""
+    """Load a whole tree of modules."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
     metadata = getattr(state_dict, "_metadata", None)
@@ -66,7 +66,7 @@ def _load_tree(module: Any, state: Any, prefix: str, metadata: Any, assign: bool
 
 def load_own(module: Any, state: Any, prefix: str, metadata: dict, strict: bool, missing: list[str],
              unexpected: list[str], errors: list[str]) -> None:
-    """Loads what one module holds itself."""
+    """Load what one module holds itself."""
     kept = [(k, b) for k, b in module._buffers.items() if k not in module._non_persistent_buffers_set]
     own = {k: v for k, v in [*module._parameters.items(), *kept] if v is not None}
     assign = metadata.get("assign_to_params_buffers", False)
@@ -141,14 +141,14 @@ def _empty_state() -> OrderedDict:
 
 
 def _by_position(args: tuple, named: tuple) -> tuple:
-    """The arguments of ``state_dict`` where some come by position. Those given by name win."""
+    """Return the arguments of ``state_dict`` where some come by position. Those given by name win."""
     start = (None, "", False)
     given = (*args, *start[len(args):])
     return tuple([by_place if name == default else name for by_place, name, default in zip(given, named, start, strict=False)])
 
 
 def _replaced(saved: Any, new: Any, allowed: bool) -> Any:
-    """The state dict after a hook that returned ``new``."""
+    """Return the state dict after a hook that returned ``new``."""
     if new is None:
         return saved
     if not allowed:
@@ -173,7 +173,7 @@ class StateMethods:
         raise RuntimeError(f"Reached a code path in Module.get_extra_state() that {_REPORT}")
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes back what ``get_extra_state`` gave: for subclasses to define."""
+        """Take back what ``get_extra_state`` gave: for subclasses to define."""
         raise RuntimeError(f"Reached a code path in Module.set_extra_state() that {_REPORT}")
 
     def _save_to_state_dict(self, destination: dict, prefix: str, keep_vars: bool) -> None:
@@ -185,7 +185,10 @@ class StateMethods:
             destination[prefix + EXTRA] = self.get_extra_state()
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """All parameters and persistent buffers by name, without history unless ``keep_vars``. See torch.nn.Module.state_dict."""
+        """Return all parameters and persistent buffers by name, without history unless ``keep_vars``.
+
+        See torch.nn.Module.state_dict.
+        """
         if args:
             warned.warn("Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/main/"
                         "generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.", FutureWarning)
@@ -210,7 +213,7 @@ class StateMethods:
         load_own(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
-        """Copies a state dict into this module, or assigns its tensors. See torch.nn.Module.load_state_dict.
+        """Copy a state dict into this module, or assigns its tensors. See torch.nn.Module.load_state_dict.
 
         RuntimeError where sizes differ and, if ``strict``, where keys are missing or unexpected; what fits has been
         loaded by then, as in PyTorch.

@@ -25,7 +25,7 @@ class _SumOverRanks(Function):
 
 
 def group_of(process_group: Any) -> Any:
-    """The ranks that share a batch; None where there is one only."""
+    """Return the ranks that share a batch; None where there is one only."""
     if not dist.is_initialized():
         return None
     group = dist._get_default_group() if process_group is None else process_group
@@ -45,7 +45,7 @@ def statistics(x: Tensor, group: Any) -> tuple[Tensor, Tensor, int]:
 
 
 def normalized(x: Tensor, mean: Tensor, variance: Tensor, weight: Any, bias: Any, eps: float) -> Tensor:
-    """A batch with these statistics taken off."""
+    """Return a batch with these statistics taken off."""
     t: Any = x
     shape = (1, -1, *(1,) * (t.dim() - 2))
     made = (t - mean.view(shape)) * (variance + eps).rsqrt().view(shape)      # type: ignore[attr-defined]

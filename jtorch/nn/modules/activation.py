@@ -28,7 +28,7 @@ class _Activation(Module):
     inplace: bool
 
     def extra_repr(self) -> str:
-        """The options."""
+        """Return the options."""
         shown = [f"{name}={getattr(self, name)!r}" for name in self._shown]
         return ", ".join([*shown, "inplace=True"] if self.__dict__.get("inplace") else shown)
 
@@ -44,7 +44,7 @@ class _Inplace(_Activation):
         self.inplace = inplace
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return getattr(F, self._function)(input, inplace=self.inplace)
 
 
@@ -58,7 +58,7 @@ class Sigmoid(_Activation):
     """
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return input.sigmoid()
 
 
@@ -70,7 +70,7 @@ class Tanh(_Activation):
     """
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return input.tanh()
 
 
@@ -82,7 +82,7 @@ class LogSigmoid(_Activation):
     """
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return F.logsigmoid(input)
 
 
@@ -94,7 +94,7 @@ class Softsign(_Activation):
     """
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return F.softsign(input)
 
 
@@ -106,7 +106,7 @@ class Tanhshrink(_Activation):
     """
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return F.tanhshrink(input)
 
 
@@ -159,7 +159,8 @@ class Mish(_Inplace):
 
 
 class SELU(_Inplace):
-    """``scale * elu(x, alpha)``, which keeps mean 0 and variance 1 (Klambauer et al., 2017). Shape: any. See torch.nn.SELU.
+    """``scale * elu(x, alpha)``, which keeps mean 0 and variance 1 (Klambauer et al., 2017). Shape: any. See
+    torch.nn.SELU.
 
     Args:
         inplace (bool): writes the result into the input.
@@ -247,12 +248,12 @@ class Hardtanh(_Activation):
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
 
 def _renamed(end: str, new: float, old: float | None) -> float:
-    """An argument that may have been given under its old name."""
+    """Return an argument that may have been given under its old name."""
     if old is None:
         return new
     warned.warn(f"keyword argument `{end}_value` is deprecated and renamed to `{end}_val`", FutureWarning)
@@ -300,7 +301,7 @@ class ELU(_Activation):
         self.alpha, self.inplace = alpha, inplace
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return F.elu(input, self.alpha, self.inplace)
 
 
@@ -326,7 +327,7 @@ class CELU(_Activation):
         self.alpha, self.inplace = alpha, inplace
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return F.celu(input, self.alpha, self.inplace)
 
 
@@ -352,7 +353,7 @@ class LeakyReLU(_Activation):
         self.negative_slope, self.inplace = negative_slope, inplace
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
 
@@ -381,7 +382,7 @@ class RReLU(_Activation):
         self.lower, self.upper, self.inplace = lower, upper, inplace
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
 
@@ -413,11 +414,11 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets the slope."""
+        """Set the slope."""
         init.constant_(self.weight, self.init)
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
@@ -448,7 +449,7 @@ class Threshold(_Activation):
         self.threshold, self.value, self.inplace = threshold, value, inplace
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
 
@@ -475,7 +476,7 @@ class GELU(_Activation):
         self.approximate = approximate
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return F.gelu(input, approximate=self.approximate)
 
 
@@ -502,7 +503,7 @@ class GLU(_Activation):
         self.dim = dim
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return F.glu(input, self.dim)
 
 
@@ -515,11 +516,11 @@ class _Shrink(_Activation):
         self.lambd = lambd
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return getattr(F, self._function)(input, self.lambd)
 
     def extra_repr(self) -> str:
-        """The limit."""
+        """Return the limit."""
         return str(self.lambd)
 
 
@@ -558,7 +559,8 @@ class Softshrink(_Shrink):
 
 
 class Softplus(_Activation):
-    """``log(1 + exp(beta * x)) / beta``, and x itself where ``beta * x > threshold``. Shape: any. See torch.nn.Softplus.
+    """``log(1 + exp(beta * x)) / beta``, and x itself where ``beta * x > threshold``. Shape: any. See
+    torch.nn.Softplus.
 
     Args:
         beta (float): how sharp the bend is.
@@ -579,7 +581,7 @@ class Softplus(_Activation):
         self.beta, self.threshold = beta, threshold
 
     def forward(self, input):
-        """The activation."""
+        """Return the activation."""
         return F.softplus(input, self.beta, self.threshold)
 
 
@@ -595,7 +597,7 @@ class _Softmax(_Activation):
         self.dim = dim
 
     def forward(self, input):
-        """The result along ``dim``."""
+        """Return the result along ``dim``."""
         return getattr(F, self._function)(input, self.dim)
 
 
@@ -657,7 +659,7 @@ class Softmax2d(_Activation):
     """
 
     def forward(self, input):
-        """The probabilities."""
+        """Return the probabilities."""
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3)

@@ -71,12 +71,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                                         Linear(hidden, high - low, False, device, dtype)))
 
     def reset_parameters(self) -> None:
-        """Draws the parameters anew."""
+        """Draw the parameters anew."""
         for layer in (self.head, *(part for cluster in self.tail for part in cluster)):
             layer.reset_parameters()
 
     def forward(self, input_: Any, target_: Any) -> _ASMoutput:
-        """The log-probabilities of the targets, and the loss."""
+        """Return the log-probabilities of the targets, and the loss."""
         _check_target(input_, target_)
         batched = target_.dim() > 0
         input, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))

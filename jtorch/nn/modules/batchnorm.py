@@ -45,13 +45,13 @@ class _NormBase(Spatial):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forgets the statistics."""
+        """Forget the statistics."""
         for name, value in (("running_mean", 0), ("running_var", 1), ("num_batches_tracked", 0)):
             if self.track_running_stats:
                 getattr(self, name).fill_(value)
 
     def reset_parameters(self) -> None:
-        """Sets the affine map to the identity, and forgets the statistics."""
+        """Set the affine map to the identity, and forgets the statistics."""
         self.reset_running_stats()
         for param, fill in ((self.weight, init.ones_), (self.bias, init.zeros_)):
             if param is not None:
@@ -62,7 +62,7 @@ class _NormBase(Spatial):
             raise ValueError(f"expected {' or '.join(f'{d}D' for d in self._dims)} input (got {input.dim()}D input)")
 
     def extra_repr(self) -> str:
-        """The options."""
+        """Return the options."""
         return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
                 f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
 
@@ -109,7 +109,7 @@ class _BatchNorm(_NormBase):
     """
 
     def forward(self, input):
-        """The normalized input."""
+        """Return the normalized input."""
         self._check_input_dim(input)
         return self._normalized(input)
 
@@ -195,7 +195,7 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
     def forward(self, input: Any) -> Any:
-        """The normalized input."""
+        """Return the normalized input."""
         self._check_input_dim(input)
         from_batch = self.training or self.running_mean is None
         if not (from_batch and self.training and "jtorch.distributed" in sys.modules):
@@ -209,7 +209,7 @@ class SyncBatchNorm(_BatchNorm):
         return ranks.normalized(input, mean, variance, self.weight, self.bias, self.eps)
 
     def _follow(self, mean: Any, variance: Any) -> None:
-        """Moves the running statistics towards those of a batch."""
+        """Move the running statistics towards those of a batch."""
         if self.running_mean is None:
             return
         self.num_batches_tracked.add_(1)
@@ -219,7 +219,9 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
-        """The module with all batch normalization in it replaced by this class, parameters and statistics shared."""
+        """Return the module with all batch normalization in it replaced by this class, parameters and statistics
+        shared.
+        """
         made = module
         if isinstance(module, _BatchNorm):
             made = SyncBatchNorm(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
@@ -248,12 +250,12 @@ class _LazyNormBase(LazyModuleMixin):
             self.num_batches_tracked = _count(device)
 
     def reset_parameters(self) -> None:
-        """Sets the affine map to the identity, and forgets the statistics, once they have a shape."""
+        """Set the affine map to the identity, and forgets the statistics, once they have a shape."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()      # type: ignore[misc]
 
     def initialize_parameters(self: Any, input: Any) -> None:
-        """Makes statistics and an affine map for the channels of ``input``."""
+        """Make statistics and an affine map for the channels of ``input``."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
             names = (("weight", "bias") if self.affine else ()) + (_STATISTICS if self.track_running_stats else ())

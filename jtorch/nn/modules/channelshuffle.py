@@ -9,7 +9,8 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Takes the channels of ``groups`` groups in turn: one of the first, one of the second, …. See torch.nn.ChannelShuffle.
+    """Takes the channels of ``groups`` groups in turn: one of the first, one of the second, …. See
+    torch.nn.ChannelShuffle.
 
     Shape: (N, C, ...), at least three dimensions, to the same.
     Raises RuntimeError for fewer dimensions and where the groups do not divide the channels.
@@ -31,9 +32,9 @@ class ChannelShuffle(Module):
         self.groups = groups
 
     def forward(self, input):
-        """The rearranged input."""
+        """Return the rearranged input."""
         return F.channel_shuffle(input, self.groups)
 
     def extra_repr(self) -> str:
-        """The groups."""
+        """Return the groups."""
         return f"groups={self.groups}"

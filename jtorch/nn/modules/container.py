@@ -47,25 +47,25 @@ class _Numbered(Module):
         return iter(self._modules.values())
 
     def append(self, module: Module):
-        """Adds a module at the end."""
+        """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
     def insert(self, index: int, module: Module):
-        """Adds a module before a position."""
+        """Add a module before a position."""
         values = list(self._modules.values())
         values.insert(index, module)
         self._renumber(values)
         return self
 
     def extend(self, modules: Iterable):
-        """Adds modules at the end."""
+        """Add modules at the end."""
         for module in list(modules):
             self.append(module)
         return self
 
     def pop(self, key: Any) -> Any:
-        """Takes a module out."""
+        """Take a module out."""
         found = self[key]
         del self[key]
         return found
@@ -137,7 +137,7 @@ class Sequential(_Numbered):
         return self.extend(list(self) * (other - 1))
 
     def forward(self, input):
-        """Calls each module with the last one's result."""
+        """Call each module with the last one's result."""
         for module in self._modules.values():
             input = module(input)
         return input
@@ -184,7 +184,7 @@ class ModuleList(_Numbered):
 
 
 def _of_the_dict(name: str, doc: str | None = None) -> Any:
-    """The method of that name of the dict that holds the modules."""
+    """Return the method of that name of the dict that holds the modules."""
     def method(self, *args):
         return getattr(self._modules, name)(*args)
     method.__name__, method.__qualname__, method.__doc__ = name, f"ModuleDict.{name}", doc
@@ -226,11 +226,11 @@ class ModuleDict(Module):
         self.add_module(key, module)
 
     def pop(self, key: str) -> Any:
-        """Takes a module out."""
+        """Take a module out."""
         return self._modules.pop(key)
 
     def update(self, modules: Any) -> None:
-        """Adds modules from a dict or pairs. TypeError or ValueError for what is neither, and then nothing was added."""
+        """Add modules from a dict or pairs. TypeError or ValueError for what is neither, and then nothing was added."""
         for key, module in _pairs(modules):
             self[key] = module
 

@@ -33,7 +33,7 @@ class _ConvNd(Spatial):
 
     def _set_up(self, in_channels: int, out_channels: int, groups: int, padding: Any, padding_mode: str, bias: bool,
                 factory: dict, **sizes: Any) -> None:
-        """Checks and keeps the arguments (``sizes`` as tuples) and draws the parameters."""
+        """Check and keep the arguments (``sizes`` as tuples) and draws the parameters."""
         for name, value in sizes.items():
             setattr(self, name, ntuple(value, self._spatial))
         self.padding = padding if isinstance(padding, str) else ntuple(padding, self._spatial)
@@ -74,7 +74,7 @@ class _ConvNd(Spatial):
         return (first, second // self.groups, *self.kernel_size)
 
     def reset_parameters(self) -> None:
-        """Draws the parameters anew: uniform within 1 over the root of the number of inputs of an output."""
+        """Draw the parameters anew: uniform within 1 over the root of the number of inputs of an output."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in = init._calculate_fan_in_and_fan_out(self.weight)[0]
@@ -82,7 +82,7 @@ class _ConvNd(Spatial):
                 init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
 
     def extra_repr(self) -> str:
-        """The channels, and the options that are not the default."""
+        """Return the channels, and the options that are not the default."""
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         plain = {"padding": 0, "dilation": 1, "output_padding": 0}
         for name, value in plain.items():
@@ -141,7 +141,7 @@ class _Conv(_ConvNd):
         return conv(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input):
-        """The convolution."""
+        """Return the convolution."""
         return self._conv_forward(input, self.weight, self.bias)
 
 
@@ -205,7 +205,7 @@ class _ConvTransposeNd(_ConvNd):
                      output_padding=output_padding)
 
     def forward(self, input, output_size: Sequence[int] | None = None):
-        """The transposed convolution, of a size within its reach if ``output_size`` asks for one."""
+        """Return the transposed convolution, of a size within its reach if ``output_size`` asks for one."""
         conv = getattr(F, f"conv_transpose{self._spatial}d")
         extra = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size, self._spatial,
                                      self.dilation)
@@ -213,7 +213,7 @@ class _ConvTransposeNd(_ConvNd):
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None, stride: Any, padding: Any, kernel_size: Any,
                         num_spatial_dims: int, dilation: Any = None) -> Any:
-        """The ``output_padding`` that gives an output size; the module's own if none is asked for."""
+        """Return the ``output_padding`` that gives an output size; the module's own if none is asked for."""
         if output_size is None:
             return self.output_padding
         n, lead = num_spatial_dims, 2 if input.dim() == num_spatial_dims + 2 else 1
@@ -261,12 +261,12 @@ class _LazyConvXdMixin(LazyModuleMixin):
         self._wait_for(*(("weight", "bias") if bias else ("weight",)), **factory)
 
     def reset_parameters(self) -> None:
-        """Draws the parameters anew, once they have a shape."""
+        """Draw the parameters anew, once they have a shape."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()      # type: ignore[misc]
 
     def initialize_parameters(self: Any, input: Any, *args: Any, **kwargs: Any) -> None:
-        """Makes filters for the channels of ``input``."""
+        """Make filters for the channels of ``input``."""
         if not self.has_uninitialized_params():
             return
         n = self._spatial

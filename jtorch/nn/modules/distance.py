@@ -32,7 +32,7 @@ class PairwiseDistance(Module):
         self.norm, self.eps, self.keepdim = p, eps, keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """The distances."""
+        """Return the distances."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
@@ -61,7 +61,7 @@ class CosineSimilarity(Module):
         self.dim, self.eps = dim, eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """The cosines."""
+        """Return the cosines."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
 

@@ -21,11 +21,11 @@ class _DropoutNd(Module):
         self.p, self.inplace = p, inplace
 
     def forward(self, input):
-        """The input, some of it dropped in training."""
+        """Return the input, some of it dropped in training."""
         return getattr(F, self._function)(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        """The probability."""
+        """Return the probability."""
         return f"p={self.p}, inplace={self.inplace}"
 
 
@@ -50,7 +50,8 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """In training, zeroes whole channels with probability ``p`` and scales the others by 1/(1-p). See torch.nn.Dropout1d.
+    """In training, zeroes whole channels with probability ``p`` and scales the others by 1/(1-p). See
+    torch.nn.Dropout1d.
 
     Shape: (N, C, L) or (C, L); RuntimeError for others.
 
@@ -70,7 +71,8 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """In training, zeroes whole channels with probability ``p`` and scales the others by 1/(1-p). See torch.nn.Dropout2d.
+    """In training, zeroes whole channels with probability ``p`` and scales the others by 1/(1-p). See
+    torch.nn.Dropout2d.
 
     Shape: (N, C, H, W); (N, C, L) works with a warning, as in PyTorch.
 
@@ -89,7 +91,8 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """In training, zeroes whole channels with probability ``p`` and scales the others by 1/(1-p). See torch.nn.Dropout3d.
+    """In training, zeroes whole channels with probability ``p`` and scales the others by 1/(1-p). See
+    torch.nn.Dropout3d.
 
     Shape: (N, C, D, H, W) or (C, D, H, W); others work with a warning, as in PyTorch.
 
@@ -109,7 +112,9 @@ class Dropout3d(_DropoutNd):
 
 class _Alpha(_DropoutNd):
     def forward(self, input):
-        """The input, some of it at the lower limit of selu in training; never in place, whatever ``inplace`` says."""
+        """Return the input, some of it at the lower limit of selu in training; never in place, whatever ``inplace``
+        says.
+        """
         return getattr(F, self._function)(input, self.p, self.training)
 
 

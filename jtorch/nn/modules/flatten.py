@@ -9,7 +9,8 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """The dimensions from ``start_dim`` to ``end_dim`` as one: by default, all but that of the batch. See torch.nn.Flatten.
+    """The dimensions from ``start_dim`` to ``end_dim`` as one: by default, all but that of the batch. See
+    torch.nn.Flatten.
 
     Shape: any; a view of the input where its strides allow one.
 
@@ -31,16 +32,17 @@ class Flatten(Module):
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input):
-        """The input with some dimensions as one."""
+        """Return the input with some dimensions as one."""
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
-        """The dimensions."""
+        """Return the dimensions."""
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
 class Unflatten(Module):
-    """The dimension ``dim`` as several of the sizes ``unflattened_size``, one of which may be -1. See torch.nn.Unflatten.
+    """The dimension ``dim`` as several of the sizes ``unflattened_size``, one of which may be -1. See
+    torch.nn.Unflatten.
 
     Shape: any whose size along ``dim`` is the product; RuntimeError for others. TypeError for sizes that are not ints.
 
@@ -63,11 +65,11 @@ class Unflatten(Module):
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input):
-        """The input with one dimension as several."""
+        """Return the input with one dimension as several."""
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
-        """The dimension and its sizes."""
+        """Return the dimension and its sizes."""
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
 

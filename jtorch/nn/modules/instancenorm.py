@@ -66,7 +66,7 @@ class _InstanceNorm(_NormBase):
                     "num_features, which is not used because affine=False")
 
     def forward(self, input):
-        """The normalized input."""
+        """Return the normalized input."""
         self._check_input_dim(input)
         self._check_channels(input)
         if input.dim() == self._get_no_batch_dim():

@@ -36,14 +36,14 @@ class LazyModuleMixin:
         return chain(self._parameters.items(), self._buffers.items())
 
     def _wait_for(self: Any, *parameters: str, buffers: tuple[str, ...] = (), **factory: Any) -> None:
-        """Makes these parameters and buffers uninitialized ones."""
+        """Make these parameters and buffers uninitialized ones."""
         for name in parameters:
             self.register_parameter(name, UninitializedParameter(**factory))
         for name in buffers:
             self.register_buffer(name, UninitializedBuffer(**factory))
 
     def _materialize(self: Any, **shapes: tuple[int, ...]) -> None:
-        """Gives those of these parameters and buffers that exist their shapes."""
+        """Give those of these parameters and buffers that exist their shapes."""
         for name, shape in shapes.items():
             waiting = getattr(self, name)
             if waiting is not None:
@@ -57,18 +57,18 @@ class LazyModuleMixin:
                 destination[key] = value.detach()
 
     def _lazy_load_hook(self, state_dict: dict, prefix: str, *args: Any) -> None:
-        """Gives what is about to be loaded its shape."""
+        """Give what is about to be loaded its shape."""
         for name, value in self._members():
             given = state_dict.get(prefix + name)
             if is_lazy(value) and given is not None and not is_lazy(given):
                 value.materialize(given.shape)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Gives the parameters their shapes, from the arguments of the first call: for subclasses to define."""
+        """Give the parameters their shapes, from the arguments of the first call: for subclasses to define."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter or buffer has no shape yet."""
+        """Return whether a parameter or buffer has no shape yet."""
         return any([is_lazy(value) for _, value in self._members()])
 
     def _infer_parameters(self: Any, module: Any, args: tuple, kwargs: dict | None = None) -> None:

@@ -60,18 +60,18 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the parameters anew."""
+        """Draw the parameters anew."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input):
-        """The layer's result."""
+        """Return the layer's result."""
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """Return the sizes."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
@@ -106,12 +106,12 @@ class LazyLinear(LazyModuleMixin, Linear):
         self._wait_for(*(("weight", "bias") if bias else ("weight",)), device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Draws the parameters anew, once they have a shape."""
+        """Draw the parameters anew, once they have a shape."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input) -> None:
-        """Makes a weight for the last dimension of ``input``."""
+        """Make a weight for the last dimension of ``input``."""
         features = input.shape[-1]
         if self.has_uninitialized_params():
             self.in_features = features
@@ -156,17 +156,17 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the parameters anew."""
+        """Draw the parameters anew."""
         width = 1 / math.sqrt(self.in1_features)
         for drawn in (self.weight, self.bias):
             if drawn is not None:
                 init.uniform_(drawn, -width, width)
 
     def forward(self, input1, input2):
-        """The layer's result."""
+        """Return the layer's result."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """Return the sizes."""
         return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
                 f"bias={self.bias is not None}")

@@ -101,7 +101,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias, device, dtype)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss of the layer's logits."""
+        """Return the loss of the layer's logits."""
         layer: Any = self.linear
         shape = (self.num_classes, *self.out_features)
         return F.linear_cross_entropy(
@@ -110,7 +110,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             label_smoothing=self.label_smoothing, options=self.options)
 
     def extra_repr(self) -> str:
-        """All arguments."""
+        """Return all arguments."""
         names = ("num_classes", "out_features", "bias", "reduction", "ignore_index", "label_smoothing", "options")
         shown = {**{n: getattr(self, n) for n in names if n != "bias"}, "bias": self.linear.bias is not None}
         return ", ".join([f"in_features={self.linear.in_features}", *(f"{n}={shown[n]}" for n in names)])

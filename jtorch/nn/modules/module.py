@@ -42,7 +42,7 @@ _global_module_registration_hooks = Hooks.module
 
 
 def indented(text: str, n: int = 2) -> str:
-    """The text with all lines but the first moved in."""
+    """Return the text with all lines but the first moved in."""
     first, *lines = text.split("\n")
     return "\n".join([first, *[" " * n + line if line.strip() else "" for line in lines]])
 
@@ -196,7 +196,7 @@ class Module(HookMethods, StateMethods):
             raise KeyError(f"attribute '{name}' already exists")
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that is state but not a parameter; ``persistent`` ones are in the state dict."""
+        """Add a tensor that is state but not a parameter; ``persistent`` ones are in the state dict."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, "_buffers")
@@ -206,7 +206,7 @@ class Module(HookMethods, StateMethods):
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter under a name."""
+        """Add a parameter under a name."""
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name("parameter", name, "_parameters")
@@ -219,7 +219,7 @@ class Module(HookMethods, StateMethods):
         self._parameters[name] = param if param is None else registered(Hooks.parameter, self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Adds a submodule under a name."""
+        """Add a submodule under a name."""
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", name, "_modules")
@@ -230,7 +230,7 @@ class Module(HookMethods, StateMethods):
     # ------------------------------------------------------------ finding
 
     def get_submodule(self, target: str) -> Module:
-        """The submodule of a dotted name."""
+        """Return the submodule of a dotted name."""
         found = self
         for item in target.split(".") if target else ():
             if not hasattr(found, item):
@@ -241,7 +241,7 @@ class Module(HookMethods, StateMethods):
         return found
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Puts a module in the place of a dotted name."""
+        """Put a module in the place of a dotted name."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -262,14 +262,14 @@ class Module(HookMethods, StateMethods):
         return module, name, getattr(module, name)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter of a dotted name."""
+        """Return the parameter of a dotted name."""
         _, name, found = self._get_tensor(target)
         if not isinstance(found, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer of a dotted name."""
+        """Return the buffer of a dotted name."""
         module, name, found = self._get_tensor(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
@@ -302,7 +302,7 @@ class Module(HookMethods, StateMethods):
         yield from ((name, module) for module, name in first.items())
 
     def children(self) -> Iterator[Module]:
-        """The direct submodules."""
+        """Return the direct submodules."""
         return (module for _, module in self.named_children())
 
     def _named_members(self, get: Callable, prefix: str = "", recurse: bool = True,
@@ -323,7 +323,7 @@ class Module(HookMethods, StateMethods):
         yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters."""
+        """Yield all parameters."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
@@ -333,14 +333,14 @@ class Module(HookMethods, StateMethods):
         yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers."""
+        """Yield all buffers."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     # ------------------------------------------------------------ changing all
 
     def apply(self, fn: Callable[[Module], None]):
-        """Calls ``fn`` with every submodule and then this one."""
+        """Call ``fn`` with every submodule and then this one."""
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -357,7 +357,7 @@ class Module(HookMethods, StateMethods):
         return self
 
     def to(self, *args: Any, **kwargs: Any):
-        """Moves parameters and buffers to a device, and floating ones to a dtype. See torch.nn.Module.to.
+        """Move parameters and buffers to a device, and floating ones to a dtype. See torch.nn.Module.to.
 
         ``to(device, dtype)``, ``to(dtype)`` or ``to(tensor)``; parameters stay the same objects. TypeError for a dtype that
         is neither floating nor complex.
@@ -371,46 +371,48 @@ class Module(HookMethods, StateMethods):
                                           memory_format=memory_format if memory_format and t.dim() in (4, 5) else None))
 
     def to_empty(self, *, device: Any, recurse: bool = True):
-        """Moves to a device without the elements, which are zeros there. See torch.nn.Module.to_empty."""
+        """Move to a device without the elements, which are zeros there. See torch.nn.Module.to_empty."""
         return self._apply(lambda t: empty(*t.shape, device=device or t.device, dtype=t.dtype), recurse=recurse)
 
     def cuda(self, device: Any = None):
-        """Moves parameters and buffers to a GPU."""
+        """Move parameters and buffers to a GPU."""
         return self._apply(lambda t: t.cuda(device))        # type: ignore[attr-defined]
 
     def cpu(self):
-        """Moves parameters and buffers to the CPU."""
+        """Move parameters and buffers to the CPU."""
         return self._apply(lambda t: t.cpu())       # type: ignore[attr-defined]
 
     def type(self, dst_type: Any):
-        """Casts parameters and buffers."""
+        """Cast parameters and buffers."""
         return self._apply(lambda t: t.type(dst_type))      # type: ignore[attr-defined]
 
     def _cast(self, name: str):
         return self._apply(lambda t: getattr(t, name)() if t.is_floating_point() else t)
 
     def float(self):
-        """Casts floating parameters and buffers to float32."""
+        """Cast floating parameters and buffers to float32."""
         return self._cast("float")
 
     def double(self):
-        """Casts floating parameters and buffers to float64."""
+        """Cast floating parameters and buffers to float64."""
         return self._cast("double")
 
     def half(self):
-        """Casts floating parameters and buffers to float16."""
+        """Cast floating parameters and buffers to float16."""
         return self._cast("half")
 
     def bfloat16(self):
-        """Casts floating parameters and buffers to bfloat16."""
+        """Cast floating parameters and buffers to bfloat16."""
         return self._cast("bfloat16")
 
     def share_memory(self):
-        """Moves parameters and buffers to where other processes see them too. See torch.Tensor.share_memory_."""
+        """Move parameters and buffers to where other processes see them too. See torch.Tensor.share_memory_."""
         return self._apply(lambda t: t.share_memory_())     # type: ignore[attr-defined]
 
     def train(self, mode: bool = True):
-        """Sets training mode here and below, through each submodule's own ``train``: one that overrides it decides for itself."""
+        """Set training mode here and below, through each submodule's own ``train``: one that overrides it decides for
+        itself.
+        """
         if mode is not True and mode is not False:
             raise ValueError("training mode is expected to be boolean")
         for child in self.children():
@@ -419,17 +421,17 @@ class Module(HookMethods, StateMethods):
         return self
 
     def eval(self):
-        """Sets evaluation mode."""
+        """Set evaluation mode."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True):
-        """Sets whether the parameters get gradients."""
+        """Set whether the parameters get gradients."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the parameters' gradients, or writes zeros over them and forgets only their history."""
+        """Forget the parameters' gradients, or write zeros over them and forgets only their history."""
         for param in [p for p in self.parameters() if p.grad is not None]:
             if set_to_none:
                 param.grad = None
@@ -477,7 +479,9 @@ def _of_hooks(name: str) -> property:
 
 
 class _WithHooks(ModuleType):
-    """The hooks that hold for all modules, under the names that PyTorch's file has for them, where they may be assigned."""
+    """The hooks that hold for all modules, under the names that PyTorch's file has for them, where they may be
+    assigned.
+    """
 
 
 for _name, _theirs in _NAMES.items():

@@ -101,7 +101,7 @@ class MultiheadAttention(Module):
 
     def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
                 is_causal=False):
-        """The output and the attention weights (None unless ``need_weights``)."""
+        """Return the output and the attention weights (None unless ``need_weights``)."""
         check_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask")
         check_mask(attn_mask, "attn_mask")
         if self._qkv_same_embed_dim:
@@ -116,7 +116,9 @@ class MultiheadAttention(Module):
         return (out.contiguous() if fast else out), w
 
     def _takes_fast_path(self, x: Any, attn_mask: Any, padding: Any) -> bool:
-        """Whether PyTorch calls a kernel of its own, whose output lies in the order of its dims, for attention of x to itself."""
+        """Return whether PyTorch calls a kernel of its own, whose output lies in the order of its dims, for attention
+        of x to itself.
+        """
         plain = self.batch_first and not self.training and x.dim() == 3 and self.num_heads % 2 == 0 and self.bias_k is None \
             and not self.add_zero_attn and self.in_proj_weight is not None and self.in_proj_bias is not None
         if not plain or not mha.get_fastpath_enabled() or seam.autocast is not None:
@@ -128,7 +130,7 @@ class MultiheadAttention(Module):
 
     def merge_masks(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
                     query: Any) -> tuple[Any, int | None]:
-        """Both masks as one, and its kind: None, 1 (padding alone) or 2 (batch, heads, target, source)."""
+        """Return both masks as one, and its kind: None, 1 (padding alone) or 2 (batch, heads, target, source)."""
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1
         batch, time = query.shape[:2]

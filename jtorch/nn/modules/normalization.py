@@ -1,4 +1,6 @@
-"""Normalization over other things than the batch. See https://docs.pytorch.org/docs/stable/nn.html#normalization-layers."""
+"""Normalization over other things than the batch. See
+https://docs.pytorch.org/docs/stable/nn.html#normalization-layers.
+"""
 from __future__ import annotations
 
 import numbers
@@ -21,14 +23,14 @@ class _Affine(Module):
     bias: Any
 
     def _set_affine(self, shape: tuple[int, ...], weight: bool, bias: bool | None, device: Any, dtype: Any) -> None:
-        """Makes the identity map; ``bias`` is None where there never is one."""
+        """Make the identity map; ``bias`` is None where there never is one."""
         wanted = {"weight": weight} if bias is None else {"weight": weight, "bias": weight and bias}
         for name, made in wanted.items():
             self.register_parameter(name, parameter(*shape, device=device, dtype=dtype) if made else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets the affine map to the identity."""
+        """Set the affine map to the identity."""
         for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
             if self._parameters.get(name) is not None:
                 fill(self._parameters[name])
@@ -71,11 +73,11 @@ class LayerNorm(_Affine):
         self._set_affine(self.normalized_shape, elementwise_affine, bias, device, dtype)
 
     def forward(self, input):
-        """The normalized input."""
+        """Return the normalized input."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The options."""
+        """Return the options."""
         return (f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
                 f"bias={self.bias is not None}")
 
@@ -112,11 +114,11 @@ class RMSNorm(_Affine):
         self._set_affine(self.normalized_shape, elementwise_affine, None, device, dtype)
 
     def forward(self, x):
-        """The normalized input."""
+        """Return the normalized input."""
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        """The options."""
+        """Return the options."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
@@ -156,16 +158,17 @@ class GroupNorm(_Affine):
         self._set_affine((num_channels,), affine, bias, device, dtype)
 
     def forward(self, input):
-        """The normalized input."""
+        """Return the normalized input."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The options."""
+        """Return the options."""
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
 
 
 class LocalResponseNorm(Module):
-    """``x / (k + alpha * mean)**beta``, the mean of x² over ``size`` neighbouring channels. See torch.nn.LocalResponseNorm.
+    """``x / (k + alpha * mean)**beta``, the mean of x² over ``size`` neighbouring channels. See
+    torch.nn.LocalResponseNorm.
 
     Channels beyond the first and last count as 0 in the mean. The formula is that of Krizhevsky, Sutskever and Hinton,
     "ImageNet Classification with Deep Convolutional Neural Networks", 2012, but for ``alpha`` being divided by ``size``.
@@ -192,11 +195,11 @@ class LocalResponseNorm(Module):
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
     def forward(self, input):
-        """The normalized input."""
+        """Return the normalized input."""
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
-        """The options."""
+        """Return the options."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
@@ -227,7 +230,7 @@ class CrossMapLRN2d(LocalResponseNorm):
         super().__init__(size, alpha, beta, k)
 
     def forward(self, input):
-        """The normalized input."""
+        """Return the normalized input."""
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         reach, channels = (self.size - 1) // 2 + 1, range(input.size(1))

@@ -27,11 +27,11 @@ class _PadNd(Spatial):
         self.padding = ntuple(padding, 2 * self._spatial)
 
     def forward(self, input):
-        """The padded input."""
+        """Return the padded input."""
         return F.pad(input, self.padding, self._mode)
 
     def extra_repr(self) -> str:
-        """The numbers of elements added."""
+        """Return the numbers of elements added."""
         return f"{self.padding}"
 
 
@@ -135,7 +135,7 @@ class _CircularPadNd(_PadNd):
             raise ValueError(f"expected {n + 1}D or {n + 2}D input (got {input.dim()}D input)")
 
     def forward(self, input):
-        """The padded input."""
+        """Return the padded input."""
         self._check_input_dim(input)
         return super().forward(input)
 
@@ -180,11 +180,11 @@ class _ConstantPadNd(Spatial):
         self.padding, self.value = ntuple(padding, 2 * self._spatial), value
 
     def forward(self, input):
-        """The padded input."""
+        """Return the padded input."""
         return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
-        """The numbers of elements added, and their value."""
+        """Return the numbers of elements added, and their value."""
         return f"padding={self.padding}, value={self.value}"
 
 
@@ -224,7 +224,7 @@ class _ZeroPadNd(_ConstantPadNd):
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
-        """The numbers of elements added."""
+        """Return the numbers of elements added."""
         return f"{self.padding}"
 
 

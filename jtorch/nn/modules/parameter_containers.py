@@ -14,12 +14,12 @@ __all__ = ["ParameterDict", "ParameterList"]
 
 
 def _kept(value: Any) -> Any:
-    """A tensor becomes a parameter; anything else is kept as it is."""
+    """Return a tensor becomes a parameter; anything else is kept as it is."""
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
 def _described(name: Any, value: Any, type_name: Any) -> str:
-    """One line of the text of a container."""
+    """Return one line of the text of a container."""
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
@@ -73,13 +73,13 @@ class ParameterList(Module):
         return self.extend(parameters)
 
     def append(self, value: Any):
-        """Adds a value at the end."""
+        """Add a value at the end."""
         setattr(self, str(self._size), _kept(value))
         self._size += 1
         return self
 
     def extend(self, values: Iterable):
-        """Adds values at the end."""
+        """Add values at the end."""
         if isinstance(values, Tensor) or not isinstance(values, Iterable):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in list(values):
@@ -87,7 +87,7 @@ class ParameterList(Module):
         return self
 
     def extra_repr(self) -> str:
-        """A line for each value."""
+        """Return a line for each value."""
         return "\n".join(_described(i, v, lambda t: t.dtype) for i, v in enumerate(self))
 
     def __call__(self, *args, **kwargs):
@@ -122,7 +122,7 @@ class ParameterDict(Module):
             self.update(parameters)
 
     def _attribute(self, key: Any) -> str:
-        """The attribute that a value is: its key."""
+        """Return the attribute that a value is: its key."""
         if not isinstance(key, str):
             raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
                             f"'{type(key).__name__}').")
@@ -166,39 +166,39 @@ class ParameterDict(Module):
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a key, which is ``default`` from now on where there was none."""
+        """Return the value of a key, which is ``default`` from now on where there was none."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def clear(self) -> None:
-        """Takes all values out."""
+        """Take all values out."""
         for key in list(self._keys):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Takes a value out."""
+        """Take a value out."""
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Takes the last (key, value) out."""
+        """Take the last (key, value) out."""
         if not self._keys:
             raise KeyError("popitem(): dictionary is empty")
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, ``default`` where there is none."""
+        """Return the value of a key, ``default`` where there is none."""
         return self[key] if key in self else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new one in which all keys have one value."""
+        """Return a new one in which all keys have one value."""
         return ParameterDict((key, default) for key in keys)
 
     def keys(self):
-        """The keys."""
+        """Return the keys."""
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
@@ -206,11 +206,11 @@ class ParameterDict(Module):
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:
-        """The values."""
+        """Return the values."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Adds values from a dict or from (key, value) pairs."""
+        """Add values from a dict or from (key, value) pairs."""
         if not isinstance(parameters, Iterable):
             raise TypeError("ParametersDict.update should be called with an iterable of key/value pairs, but got "
                             f"{type(parameters).__name__}")
@@ -224,7 +224,7 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        """A line for each value."""
+        """Return a line for each value."""
         return "\n".join(_described(key, value, typename) for key, value in self.items())
 
     def __call__(self, input):

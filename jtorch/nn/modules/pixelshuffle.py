@@ -34,11 +34,11 @@ class PixelShuffle(Module):
         self.upscale_factor = upscale_factor
 
     def forward(self, input):
-        """The rearranged input."""
+        """Return the rearranged input."""
         return F.pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self) -> str:
-        """The factor."""
+        """Return the factor."""
         return f"upscale_factor={self.upscale_factor}"
 
 
@@ -65,9 +65,9 @@ class PixelUnshuffle(Module):
         self.downscale_factor = downscale_factor
 
     def forward(self, input):
-        """The rearranged input."""
+        """Return the rearranged input."""
         return F.pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self) -> str:
-        """The factor."""
+        """Return the factor."""
         return f"downscale_factor={self.downscale_factor}"

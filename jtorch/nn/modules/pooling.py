@@ -28,7 +28,7 @@ class _Pool(Spatial):
         return getattr(F, f"{self._family}{self._spatial}d")
 
     def extra_repr(self) -> str:
-        """The options."""
+        """Return the options."""
         return ", ".join(f"{name}={getattr(self, name)}" for name in self._shown)
 
 
@@ -69,7 +69,7 @@ class _MaxPoolNd(_Pool):
         self.padding, self.dilation, self.return_indices, self.ceil_mode = padding, dilation, return_indices, ceil_mode
 
     def forward(self, input):
-        """The largest of each window."""
+        """Return the largest of each window."""
         return self._function()(input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode,
                                 return_indices=self.return_indices)
 
@@ -116,7 +116,7 @@ class _MaxUnpoolNd(_Pool):
         self.stride = ntuple(kernel_size if stride is None else stride, n)
 
     def forward(self, input, indices, output_size: Sequence[int] | None = None):
-        """The input's elements at the places that the indices say."""
+        """Return the input's elements at the places that the indices say."""
         return self._function()(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -167,7 +167,7 @@ class _AvgPoolNd(_Pool):
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     def forward(self, input):
-        """The mean of each window."""
+        """Return the mean of each window."""
         return self._function()(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
                                 self.divisor_override)
 
@@ -185,7 +185,7 @@ class AvgPool1d(_AvgPoolNd, spatial=1):
             setattr(self, name, ntuple(getattr(self, name), 1))
 
     def forward(self, input):
-        """The mean of each window."""
+        """Return the mean of each window."""
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
@@ -242,7 +242,7 @@ class _FractionalMaxPoolNd(Spatial):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input):
-        """The largest of each window."""
+        """Return the largest of each window."""
         return getattr(F, f"fractional_max_pool{self._spatial}d")(
             input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
             _random_samples=self._random_samples)
@@ -287,7 +287,7 @@ class _LPPoolNd(_Pool):
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
     def forward(self, input):
-        """The norm of each window."""
+        """Return the norm of each window."""
         return self._function()(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
@@ -332,7 +332,7 @@ class _AdaptiveMaxPoolNd(_Pool):
         self.output_size, self.return_indices = output_size, return_indices
 
     def forward(self, input):
-        """The largest of each part."""
+        """Return the largest of each part."""
         return self._function()(input, self.output_size, self.return_indices)
 
 
@@ -375,7 +375,7 @@ class _AdaptiveAvgPoolNd(_Pool):
         self.output_size = output_size
 
     def forward(self, input):
-        """The mean of each part."""
+        """Return the mean of each part."""
         return self._function()(input, self.output_size)
 
 

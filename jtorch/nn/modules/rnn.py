@@ -48,7 +48,7 @@ class _Recurrent(Module):
     hidden_size: int
 
     def reset_parameters(self) -> None:
-        """Draws the parameters anew."""
+        """Draw the parameters anew."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -156,13 +156,13 @@ class RNNBase(_Recurrent):
 
     @property
     def all_weights(self) -> list[list[Any]]:
-        """The parameters by layer and direction."""
+        """Return the parameters by layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     # ------------------------------------------------------------ checks
 
     def check_input(self, input: Any, batch_sizes: Tensor | None) -> None:
-        """Raises PyTorch's error for an input of a wrong dtype or shape."""
+        """Raise PyTorch's error for an input of a wrong dtype or shape."""
         wanted = self._flat_weights[0].dtype
         if input.dtype != wanted and seam.autocast is None:
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). Convert input: "
@@ -174,7 +174,7 @@ class RNNBase(_Recurrent):
             raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}")
 
     def get_expected_hidden_size(self, input: Any, batch_sizes: Tensor | None) -> tuple[int, int, int]:
-        """The shape of the hidden state."""
+        """Return the shape of the hidden state."""
         return (self.num_layers * self._directions, self._batch(input, batch_sizes), self._state_size)
 
     def _batch(self, input: Any, batch_sizes: Tensor | None) -> int:
@@ -182,28 +182,28 @@ class RNNBase(_Recurrent):
 
     def check_hidden_size(self, hx: Any, expected_hidden_size: tuple[int, int, int],
                           msg: str = "Expected hidden size {}, got {}") -> None:
-        """Raises PyTorch's error for a state of a wrong shape."""
+        """Raise PyTorch's error for a state of a wrong shape."""
         if tuple(hx.size()) != tuple(expected_hidden_size):
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Raises PyTorch's error for arguments of wrong shapes."""
+        """Raise PyTorch's error for arguments of wrong shapes."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """The state with the sequences in another order."""
+        """Return the state with the sequences in another order."""
         return hx if permutation is None else hx.index_select(1, permutation)
 
     # ------------------------------------------------------------ forward
 
     def _zeros(self, input: Any, batch: int) -> Any:
-        """The state to start from where none is given."""
+        """Return the state to start from where none is given."""
         return functions.zeros(self.num_layers * self._directions, batch, self._state_size, dtype=input.dtype,
                               device=aval_of(input).device)
 
     def _batched_hidden(self, hx: Any, batched: bool) -> Any:
-        """The given state with a dimension for the batch."""
+        """Return the given state with a dimension for the batch."""
         if hx.dim() != (3 if batched else 2):
             raise RuntimeError(f"For {'batched 3' if batched else 'unbatched 2'}-D input, hx should also be "
                                f"{3 if batched else 2}-D but got {hx.dim()}-D tensor")
@@ -246,7 +246,7 @@ class RNNBase(_Recurrent):
         return self.mode.partition("_")[0]
 
     def extra_repr(self) -> str:
-        """The sizes and what is not the default."""
+        """Return the sizes and what is not the default."""
         defaults = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
         given = "".join([f", {n}={getattr(self, n)}" for n, default in defaults.items() if getattr(self, n) != default])
         return f"{self.input_size}, {self.hidden_size}{given}"
@@ -320,18 +320,18 @@ class LSTM(RNNBase):
         super().__init__("LSTM", *args, **kwargs)
 
     def get_expected_cell_size(self, input: Any, batch_sizes: Tensor | None) -> tuple[int, int, int]:
-        """The shape of the cell state."""
+        """Return the shape of the cell state."""
         return (self.num_layers * self._directions, self._batch(input, batch_sizes), self.hidden_size)
 
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Raises PyTorch's error for arguments of wrong shapes."""
+        """Raise PyTorch's error for arguments of wrong shapes."""
         self.check_input(input, batch_sizes)
         sizes = self.get_expected_hidden_size(input, batch_sizes), self.get_expected_cell_size(input, batch_sizes)
         for k, size in enumerate(sizes):
             self.check_hidden_size(hidden[k], size, f"Expected hidden[{k}] size {{}}, got {{}}")
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """The states with the sequences in another order."""
+        """Return the states with the sequences in another order."""
         return hx if permutation is None else tuple([h.index_select(1, permutation) for h in hx])
 
     def _zeros(self, input: Any, batch: int) -> tuple[Any, Any]:
@@ -389,7 +389,7 @@ class RNNCellBase(_Recurrent):
         self.reset_parameters()
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """Return the sizes."""
         text = f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is True else f", bias={self.bias}")
         nonlinearity = getattr(self, "nonlinearity", "tanh")
         return text if nonlinearity == "tanh" else f"{text}, nonlinearity={nonlinearity}"
@@ -399,7 +399,7 @@ class RNNCellBase(_Recurrent):
             raise ValueError(f"{self._get_name()}: Expected {what} to be 1D or 2D, got {x.dim()}D instead")
 
     def _step(self, function: Callable, input: Any, hx: Any) -> Any:
-        """The new state by the cell's op; the inputs may lack the dimension of the batch."""
+        """Return the new state by the cell's op; the inputs may lack the dimension of the batch."""
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         batched = input.dim() == 2
         x = input if batched else input.unsqueeze(0)
@@ -444,7 +444,7 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input, hx=None):
-        """The new state."""
+        """Return the new state."""
         self._check_dim("input", input)
         if hx is not None:
             self._check_dim("hidden", hx)
@@ -478,7 +478,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input, hx=None):
-        """The new states."""
+        """Return the new states."""
         self._check_dim("input", input)
         for k, h in enumerate(hx or ()):
             self._check_dim(f"hx[{k}]", h)
@@ -508,7 +508,7 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input, hx=None):
-        """The new state."""
+        """Return the new state."""
         self._check_dim("input", input)
         if hx is not None:
             self._check_dim("hidden", hx)

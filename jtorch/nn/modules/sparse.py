@@ -71,11 +71,11 @@ class Embedding(Module):
             self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     def reset_parameters(self) -> None:
-        """Draws the table anew."""
+        """Draw the table anew."""
         _draw_table(self.weight, self.padding_idx)
 
     def forward(self, input):
-        """The rows."""
+        """Return the rows."""
         if self.sparse:
             from jtorch.sparse.gradients import embedding
             return embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
@@ -83,7 +83,7 @@ class Embedding(Module):
                            self.sparse)
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """Return the sizes."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         for name, default in (("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False)):
             value = getattr(self, name)
@@ -94,7 +94,7 @@ class Embedding(Module):
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
                         max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
                         sparse: bool = False):
-        """An embedding of a given table."""
+        """Return an embedding of a given table."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, dim = embeddings.shape
@@ -153,16 +153,16 @@ class EmbeddingBag(Module):
         self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
 
     def reset_parameters(self) -> None:
-        """Draws the table anew."""
+        """Draw the table anew."""
         _draw_table(self.weight, self.padding_idx)
 
     def forward(self, input, offsets=None, per_sample_weights=None):
-        """One row per bag."""
+        """Return one row per bag."""
         return F.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode,
                                self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)
 
     def extra_repr(self) -> str:
-        """The sizes and what is not the default."""
+        """Return the sizes and what is not the default."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         for name, default in (("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False), ("mode", ""),
                               ("padding_idx", None)):

@@ -1,4 +1,6 @@
-"""Transformers. Formulas: Vaswani et al., Attention Is All You Need; with ``norm_first``, Xiong et al., arXiv 2002.04745."""
+"""Transformers. Formulas: Vaswani et al., Attention Is All You Need; with ``norm_first``, Xiong et al., arXiv
+2002.04745.
+"""
 from __future__ import annotations
 
 import copy
@@ -33,7 +35,7 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 
 
 def _is_causal_mask(mask: Any, is_causal: bool | None, size: int, layers: Any) -> bool:
-    """Whether layers are told that the mask is causal: the caller's word, else what the mask looks like.
+    """Return whether layers are told that the mask is causal: the caller's word, else what the mask looks like.
 
     The layers of this file compute the same with the mask itself, so for them it is not looked at, which would mean to
     wait for its value.
@@ -95,7 +97,7 @@ class _Layer(Module):
             self.activation = F.relu
 
     def _attend(self, k: int, x: Any, source: Any, attn_mask: Any, padding: Any, is_causal: bool) -> Any:
-        """The k-th attention block."""
+        """Return the k-th attention block."""
         attention = getattr(self, self._attentions[k - 1])
         out = attention(x, source, source, attn_mask=attn_mask, key_padding_mask=padding, need_weights=False,
                         is_causal=is_causal)[0]
@@ -154,7 +156,7 @@ class TransformerEncoderLayer(_Layer):
         self.activation_relu_or_gelu = 1 if relu else 2 if gelu else 0
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
-        """The layer's result."""
+        """Return the layer's result."""
         check_mask(src_key_padding_mask, "src_key_padding_mask", src_mask, "src_mask")
         check_mask(src_mask, "src_mask")
         masks = src_mask, _alike(src_key_padding_mask, src_mask, src)
@@ -166,14 +168,17 @@ class TransformerEncoderLayer(_Layer):
 
 
 def _alike(padding: Any, attn: Any, x: Any) -> Any:
-    """The padding mask as one that is added, where the other mask is: the warning about unlike masks has been given."""
+    """Return the padding mask as one that is added, where the other mask is: the warning about unlike masks has been
+    given.
+    """
     if padding is None or attn is None or padding.dtype is attn.dtype or padding.is_floating_point():
         return padding
     return functions.zeros_like(padding, dtype=attn.dtype).masked_fill_(padding, -math.inf)
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's result and a feed-forward network. See torch.nn.TransformerDecoderLayer.
+    """Self-attention, attention to the encoder's result and a feed-forward network. See
+    torch.nn.TransformerDecoderLayer.
 
     Its arguments are TransformerEncoderLayer's. Takes the targets (time, batch, d_model) and the memory
     (source, batch, d_model), with ``batch_first`` the batch first; returns the targets' shape.
@@ -206,7 +211,7 @@ class TransformerDecoderLayer(_Layer):
 
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None,
                 tgt_is_causal=False, memory_is_causal=False):
-        """The layer's result."""
+        """Return the layer's result."""
         x = self._added(1, tgt, lambda x: self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal))
         x = self._added(2, x, lambda x: self._mha_block(x, memory, memory_mask, memory_key_padding_mask, memory_is_causal))
         return self._added(3, x, self._ff_block)
@@ -290,7 +295,7 @@ class TransformerEncoder(Module):
         return out if self.norm is None else self.norm(out)
 
     def _clears_padding(self, src: Any, mask: Any, padding: Any) -> bool:
-        """Whether PyTorch would run on nested tensors, which leave 0 in the place of padding."""
+        """Return whether PyTorch would run on nested tensors, which leave 0 in the place of padding."""
         if padding is None or mask is not None or not self.use_nested_tensor or src.dim() != 3 or self.layers[0].training:
             return False
         if not mha.get_fastpath_enabled():
@@ -393,7 +398,7 @@ class Transformer(Module):
     def forward(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None,
                 tgt_key_padding_mask=None, memory_key_padding_mask=None, src_is_causal=None, tgt_is_causal=None,
                 memory_is_causal=False):
-        """The decoder's result for ``tgt``, looking at the encoder's for ``src``."""
+        """Return the decoder's result for ``tgt``, looking at the encoder's for ``src``."""
         self._check_sizes(src.shape, tgt.shape)
         encoded = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
         return self.decoder(tgt, encoded, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, tgt_is_causal,

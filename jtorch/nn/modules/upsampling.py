@@ -49,12 +49,12 @@ class Upsample(Module):
         self.align_corners, self.recompute_scale_factor = align_corners, recompute_scale_factor
 
     def forward(self, input):
-        """The resampled input."""
+        """Return the resampled input."""
         return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners,
                              recompute_scale_factor=self.recompute_scale_factor)
 
     def extra_repr(self) -> str:
-        """The size or the factor, and the mode."""
+        """Return the size or the factor, and the mode."""
         what = f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
         return f"{what}, mode={self.mode!r}"
 

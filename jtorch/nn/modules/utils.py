@@ -8,7 +8,7 @@ from jtorch.nn.modules._make import ntuple
 
 
 def _ntuple(n: int, name: str = "parse") -> Any:
-    """A function that makes a number ``n`` equal ones, and anything else a tuple."""
+    """Return a function that makes a number ``n`` equal ones, and anything else a tuple."""
     made = functools.partial(ntuple, n=n)
     made.__name__ = name        # type: ignore[attr-defined]
     return made
@@ -19,7 +19,7 @@ _triple, _quadruple = _ntuple(3, "_triple"), _ntuple(4, "_quadruple")
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Takes a prefix off the keys of a state dict, in place: that of DistributedDataParallel (``module.``), say."""
+    """Take a prefix off the keys of a state dict, in place: that of DistributedDataParallel (``module.``), say."""
     for key in list(state_dict):
         if key.startswith(prefix):
             state_dict[key[len(prefix):]] = state_dict.pop(key)

@@ -49,7 +49,7 @@ class DataParallel(Module):
             module.to(self._places[0])
 
     def forward(self, *inputs, **kwargs):
-        """The module's result."""
+        """Return the module's result."""
         if not self.device_ids:
             return self.module(*inputs, **kwargs)
         if len(self._places) == 1:
@@ -70,7 +70,7 @@ def _moved(x: Any, place: device) -> Any:
 
 def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
                   module_kwargs: Any = None) -> Any:
-    """The module's result for a batch that is split over devices. See torch.nn.parallel.data_parallel."""
+    """Return the module's result for a batch that is split over devices. See torch.nn.parallel.data_parallel."""
     given = inputs if isinstance(inputs, tuple) else (inputs,) if inputs is not None else ()
     return DataParallel(module, device_ids, output_device, dim)(*given, **(module_kwargs or {}))
 

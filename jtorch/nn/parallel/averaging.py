@@ -67,7 +67,7 @@ class Averaging:
             self._finish()
 
     def asks_who_used(self) -> bool:
-        """Whether the processes tell one another which parameters they have used."""
+        """Return whether the processes tell one another which parameters they have used."""
         return self.find_unused_parameters if not self.static_graph else self._fixed is None
 
     def _finish(self) -> None:
@@ -88,18 +88,20 @@ class Averaging:
                         _give(p, mean)
 
     def used_anywhere(self, here: set[Tensor]) -> set[Tensor]:
-        """The parameters that have a part in some process's loss, of which these have one here."""
+        """Return the parameters that have a part in some process's loss, of which these have one here."""
         params = list(self._named.values())
         flags = as_tensor([float(p in here) for p in params])
         dist.all_reduce(flags, dist.ReduceOp.MAX, self.process_group)
         return {p for p, used in zip(params, flags.tolist(), strict=True) if used}
 
     def buckets(self) -> list[GradBucket]:
-        """What travels together: PyTorch's buckets, if a hook sees them; else the first is no smaller, since none goes early."""
+        """What travels together: PyTorch's buckets, if a hook sees them; else the first is no smaller, since none goes
+        early.
+        """
         return self._messages if self._hook is None else self._buckets
 
     def begun(self, bucket: GradBucket, empty: bool = False) -> Callable[[], list]:
-        """Begins to average a bucket, of which this process has nothing if it is ``empty``; what waits for the means."""
+        """Begin to average a bucket, of which this process has nothing if it is ``empty``; what waits for the means."""
         if self._hook is None:
             work = bucket.means.begin(bucket.gathered(empty), self._share(), self.process_group)
             return lambda: _waited(work)
@@ -108,7 +110,9 @@ class Averaging:
         return lambda: unflattened(_first(future.wait()), bucket.parameters())
 
     def _share(self) -> int:
-        """What summed gradients are divided by: fewer, where some processes have no inputs and the others shall not mind."""
+        """What summed gradients are divided by: fewer, where some processes have no inputs and the others shall not
+        mind.
+        """
         if self._divides_by_all or not self._join_config.enable:
             return self.process_group.size()
         count = zeros(1) + float(not self._without_inputs)
@@ -121,7 +125,7 @@ class Averaging:
 
 
 def _give(p: Tensor, mean: Any) -> None:
-    """Makes a parameter's gradient a mean: an array, or a view of what a hook has made."""
+    """Make a parameter's gradient a mean: an array, or a view of what a hook has made."""
     if p.grad is None:
         p.grad = mean.clone() if isinstance(mean, Tensor) else tensor_of(mean)
     elif isinstance(mean, Tensor):

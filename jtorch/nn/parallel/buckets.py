@@ -18,11 +18,11 @@ class GradBucket:
         self.means = Means(params)      # where there is no hook
 
     def gathered(self, empty: bool = False) -> list[Tensor]:
-        """The parameters' gradients; zeros, where one has none, or all if the bucket shall be ``empty``."""
+        """Return the parameters' gradients; zeros, where one has none, or all if the bucket shall be ``empty``."""
         return [(zeros_like(p) if empty or p.grad is None else p.grad).detach() for p in self._params]
 
     def fill(self, empty: bool = False) -> None:
-        """Copies the gradients into the flat tensor."""
+        """Copy the gradients into the flat tensor."""
         self._flat = flattened(self.gathered(empty))
 
     def index(self) -> int:
@@ -30,17 +30,17 @@ class GradBucket:
         return self._index
 
     def is_last(self) -> bool:
-        """Whether it is the last of a backward."""
+        """Return whether it is the last of a backward."""
         return self._last
 
     def buffer(self) -> Tensor:
-        """The flat tensor."""
+        """Return the flat tensor."""
         if self._flat is None:
             raise RuntimeError("the bucket has no gradients yet")
         return self._flat
 
     def set_buffer(self, buffer: Tensor) -> None:
-        """Puts another flat tensor in its place."""
+        """Put another flat tensor in its place."""
         self._flat = buffer
 
     def gradients(self) -> list[Tensor]:
@@ -48,12 +48,12 @@ class GradBucket:
         return unflattened(self.buffer(), self._params)
 
     def parameters(self) -> list[Tensor]:
-        """The parameters."""
+        """Return the parameters."""
         return self._params
 
 
 def buckets_of(params: list[Tensor], cap_mb: float, first_mb: float = FIRST_MB) -> list[GradBucket]:
-    """Parameters in buckets of a dtype and of at most so many MB, from the last on: its gradient comes first."""
+    """Return parameters in buckets of a dtype and of at most so many MB, from the last on: its gradient comes first."""
     made: list[list[Tensor]] = []
     size = 0.0
     for p in reversed(params):

@@ -1,4 +1,7 @@
-"""A module that several processes train together, each on its part of the data. See torch.nn.parallel.DistributedDataParallel."""
+"""A module that several processes train together, each on its part of the data.
+
+See torch.nn.parallel.DistributedDataParallel.
+"""
 from __future__ import annotations
 
 import contextlib
@@ -95,7 +98,7 @@ class DistributedDataParallel(Module, Averaging):
                                    f"in process {rank}.")
 
     def _copy_from(self, source: int, tensors: list[Tensor]) -> None:
-        """Makes tensors those of one rank, all of a dtype in one message."""
+        """Make tensors those of one rank, all of a dtype in one message."""
         with no_grad():
             for t, there in broadcast_together(tensors, source, self.process_group):
                 t.detach().copy_(there)
@@ -103,7 +106,7 @@ class DistributedDataParallel(Module, Averaging):
     # ------------------------------------------------------------ a step
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """The module's result."""
+        """Return the module's result."""
         syncs = self.require_backward_grad_sync and is_grad_enabled()
         if syncs and self._awaited:
             self._log_and_throw(RuntimeError, not_finished(self, self._awaited))
@@ -118,7 +121,7 @@ class DistributedDataParallel(Module, Averaging):
         return made
 
     def _expect_gradients(self) -> None:
-        """Lets the next backward average gradients."""
+        """Let the next backward average gradients."""
         self._awaited = set()
 
     # ------------------------------------------------------------ what users change
@@ -133,7 +136,7 @@ class DistributedDataParallel(Module, Averaging):
             self.require_backward_grad_sync = before
 
     def register_comm_hook(self, state: object, hook: Callable) -> None:
-        """Lets ``hook(state, bucket)`` average gradients: it gives a future of the bucket's tensor."""
+        """Let ``hook(state, bucket)`` average gradients: it gives a future of the bucket's tensor."""
         if not callable(hook):
             self._log_and_throw(TypeError, "Communication hook must be callable.")
         if self._hook is not None:
@@ -153,12 +156,15 @@ class DistributedDataParallel(Module, Averaging):
 
     def join(self, divide_by_initial_world_size: bool = True, enable: bool = True,
              throw_on_early_termination: bool = False) -> Join:
-        """A block in which processes may have different numbers of batches. See torch.distributed.algorithms.Join."""
+        """Return a block in which processes may have different numbers of batches.
+
+        See torch.distributed.algorithms.Join.
+        """
         return Join([self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size)
 
     @property
     def join_process_group(self) -> Any:
-        """The processes."""
+        """Return the processes."""
         return self.process_group
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
@@ -167,7 +173,7 @@ class DistributedDataParallel(Module, Averaging):
         return uneven.WithoutInputs(self)
 
     def _latest(self, eligible: bool) -> int:
-        """The last process for which something is so."""
+        """Return the last process for which something is so."""
         found = zeros(1) + float(self.process_group.rank() if eligible else -1)
         dist.all_reduce(found, dist.ReduceOp.MAX, self.process_group)
         return int(found.item())
@@ -211,7 +217,7 @@ class DistributedDataParallel(Module, Averaging):
 
 
 def _syncs_buffers(broadcast_buffers: bool | None, forward_sync_buffers: bool | None) -> bool:
-    """Whether each forward begins with the first rank's buffers."""
+    """Return whether each forward begins with the first rank's buffers."""
     if broadcast_buffers is not None and forward_sync_buffers is not None:
         warned.warn("Both `broadcast_buffers` and `forward_sync_buffers` were specified. `broadcast_buffers` is deprecated and "
                     "its value is ignored when `forward_sync_buffers` is provided.", FutureWarning)
@@ -225,7 +231,7 @@ def _syncs_buffers(broadcast_buffers: bool | None, forward_sync_buffers: bool | 
 
 
 def _group_of(process_group: Any, device_mesh: Any) -> Any:
-    """The processes that a model is on."""
+    """Return the processes that a model is on."""
     if device_mesh is None:
         return dist._get_default_group() if process_group is None else process_group
     if process_group is not None:

@@ -40,7 +40,7 @@ class Report:
         self.iterations, self.error = 0, ""
 
     def of(self, ddp: Any) -> dict[str, Any]:
-        """The facts of a model, by PyTorch's names."""
+        """Return the facts of a model, by PyTorch's names."""
         made: dict[str, Any] = {name.lower(): os.environ.get(name, "N/A") for name in _SETTINGS}
         made |= _of_parameters(list(ddp._named.values()), ddp._buckets) | _of_arguments(ddp)
         made |= {"iteration": self.iterations - 1, "rank": ddp.process_group.rank(), "world_size": ddp.process_group.size(),

@@ -20,7 +20,10 @@ def _is_namedtuple(obj: Any) -> bool:
 
 
 def scatter(inputs: Any, target_gpus: Sequence[int | _device], dim: int = 0) -> Any:
-    """Tensors in chunks, one for each device; all else as it is, for each. See torch.nn.parallel.scatter_gather.scatter."""
+    """Return tensors in chunks, one for each device; all else as it is, for each.
+
+    See torch.nn.parallel.scatter_gather.scatter.
+    """
     if isinstance(inputs, Tensor):
         chunks = inputs.chunk(len(target_gpus), dim)
         return tuple([chunk.to(_place(at)) for chunk, at in zip(chunks, target_gpus, strict=False)])
@@ -43,7 +46,10 @@ def scatter_kwargs(inputs: tuple, kwargs: dict[str, Any] | None, target_gpus: Se
 
 
 def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
-    """The results of several devices as one on ``target_device``. See torch.nn.parallel.scatter_gather.gather."""
+    """Return the results of several devices as one on ``target_device``.
+
+    See torch.nn.parallel.scatter_gather.gather.
+    """
     first = outputs[0]
     if isinstance(first, Tensor):
         parts = [t.reshape(1) if t.dim() == 0 else t for t in outputs]

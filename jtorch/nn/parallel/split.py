@@ -18,7 +18,9 @@ from jtorch.tensor import Tensor
 
 
 def forward(module: Module, places: Sequence[device], dim: int, args: tuple, kwargs: dict) -> Any:
-    """The module's results for the whole batch, as plain tensors; gradients go to its parameters, writes to its buffers."""
+    """Return the module's results for the whole batch, as plain tensors; gradients go to its parameters, writes to its
+    buffers.
+    """
     mesh = _mesh(places, _batch((args, kwargs), dim))
     there = {name: brought(t, mesh) for name, t in [*module.named_parameters(), *module.named_buffers()]}
     versions = {name: there[name]._version for name, _ in module.named_buffers()}
@@ -32,12 +34,12 @@ def forward(module: Module, places: Sequence[device], dim: int, args: tuple, kwa
 
 
 def _batch(given: Any, dim: int) -> int:
-    """The size of the batch, which is that of the first tensor."""
+    """Return the size of the batch, which is that of the first tensor."""
     return next((x.shape[dim] for x in flatten(given)[0] if isinstance(x, Tensor) and x.dim() > dim), 1)
 
 
 def _mesh(places: Sequence[device], batch: int) -> device:
-    """The devices, or as many of the first as the batch can be split over in equal parts."""
+    """Return the devices, or as many of the first as the batch can be split over in equal parts."""
     n = next(n for n in range(len(places), 0, -1) if not batch % n)
     return of_mesh(jax.sharding.Mesh(np.array([jax_device(p) for p in places[:n]]), ("batch",)))
 

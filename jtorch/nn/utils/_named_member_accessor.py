@@ -1,4 +1,6 @@
-"""torch.nn.utils._named_member_accessor: modules, parameters and buffers by their dotted names, to read and to exchange."""
+"""torch.nn.utils._named_member_accessor: modules, parameters and buffers by their dotted names, to read and to
+exchange.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +13,7 @@ _MISSING: Any = object()
 
 
 def _place(module: Module, name: str) -> Any:
-    """The dict of a module's tensors that has ``name``, or its attributes."""
+    """Return the dict of a module's tensors that has ``name``, or its attributes."""
     if "." in name:
         raise KeyError('tensor name can\'t contain "."')
     if name == "":
@@ -26,7 +28,7 @@ def _checked(value: Any, module: Module, name: str) -> Any:
 
 
 def set_tensor(module: Module, name: str, tensor: Tensor) -> None:
-    """Puts ``tensor`` where a parameter, buffer or attribute ``name`` is, whatever its class."""
+    """Put ``tensor`` where a parameter, buffer or attribute ``name`` is, whatever its class."""
     place = _place(module, name)
     _checked(tensor, module, name)
     if place is None:
@@ -36,7 +38,9 @@ def set_tensor(module: Module, name: str, tensor: Tensor) -> None:
 
 
 def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:
-    """Puts ``tensor`` where ``name`` is, or takes away what is there where that is a mark for "missing"; gives what was there."""
+    """Put ``tensor`` where ``name`` is, or take away what is there where that is a mark for "missing"; gives what was
+    there.
+    """
     place = _place(module, name)
     if place is None:
         place = vars(module)
@@ -55,7 +59,7 @@ def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = Fa
 
 
 def swap_submodule(module: Module, name: str, submodule: Module) -> Module:
-    """Puts ``submodule`` where the module ``name`` is; gives what was there."""
+    """Put ``submodule`` where the module ``name`` is; gives what was there."""
     if "." in name:
         raise KeyError('submodule name can\'t contain "."')
     if name == "":
@@ -82,7 +86,7 @@ class NamedMemberAccessor:
         return self.get_submodule(prefix), name
 
     def get_submodule(self, name: str) -> Module:
-        """The module of a name; "" is the module itself."""
+        """Return the module of a name; "" is the module itself."""
         if name not in self.memo:
             prefix, _, last = name.rpartition(".")
             owner = self.get_submodule(prefix)
@@ -95,14 +99,14 @@ class NamedMemberAccessor:
         return self.memo[name]
 
     def swap_submodule(self, path: str, value: Module) -> Module:
-        """Exchanges a module; gives what was there."""
+        """Exchange a module; gives what was there."""
         module, name = self._split(path)
         self.memo.clear()
         self.memo[""] = self.module
         return swap_submodule(module, name, value)
 
     def get_tensor(self, name: str) -> Tensor:
-        """The parameter, buffer or attribute of a name."""
+        """Return the parameter, buffer or attribute of a name."""
         module, last = self._split(name)
         found = getattr(module, last, _MISSING)
         if found is _MISSING:
@@ -110,43 +114,43 @@ class NamedMemberAccessor:
         return _checked(found, module, name)
 
     def set_tensor(self, name: str, value: Tensor) -> None:
-        """Puts a tensor where a name is."""
+        """Put a tensor where a name is."""
         set_tensor(*self._split(name), value)
 
     def del_tensor(self, name: str) -> None:
-        """Takes a parameter, buffer or attribute away."""
+        """Take a parameter, buffer or attribute away."""
         module, last = self._split(name)
         self.get_tensor(name)
         delattr(module, last)
 
     def swap_tensor(self, name: str, value: Any, allow_missing: bool = False) -> Any:
-        """Puts a tensor where a name is; gives what was there."""
+        """Put a tensor where a name is; gives what was there."""
         return swap_tensor(*self._split(name), value, allow_missing=allow_missing)
 
     def get_tensors(self, names: Iterable[str]) -> list[Tensor]:
-        """The tensors of names."""
+        """Return the tensors of names."""
         return [self.get_tensor(name) for name in names]
 
     def set_tensors(self, names: Iterable[str], values: Iterable[Tensor]) -> None:
-        """Puts tensors where names are."""
+        """Put tensors where names are."""
         self.set_tensors_dict(dict(zip(names, values, strict=True)))
 
     def set_tensors_dict(self, named_tensors: dict[str, Tensor]) -> None:
-        """Puts the tensors of a dict where their names are."""
+        """Put the tensors of a dict where their names are."""
         for name, value in named_tensors.items():
             self.set_tensor(name, value)
 
     def del_tensors(self, names: Iterable[str]) -> None:
-        """Takes the tensors of names away."""
+        """Take the tensors of names away."""
         for name in names:
             self.del_tensor(name)
 
     def swap_tensors(self, names: Iterable[str], values: Iterable[Any], allow_missing: bool = False) -> list[Any]:
-        """Puts tensors where names are; gives what was there."""
+        """Put tensors where names are; gives what was there."""
         return [self.swap_tensor(name, value, allow_missing) for name, value in zip(names, values, strict=True)]
 
     def swap_tensors_dict(self, named_tensors: dict[str, Any], allow_missing: bool = False) -> tuple[dict[str, Any], list[str]]:
-        """Puts the tensors of a dict where their names are; gives what was there, and the names that were not."""
+        """Put the tensors of a dict where their names are; gives what was there, and the names that were not."""
         before: dict[str, Any] = {}
         try:
             for name, value in named_tensors.items():
@@ -161,23 +165,23 @@ class NamedMemberAccessor:
         return before, missing
 
     def check_keys(self, keys: Iterable[str]) -> tuple[list[str], list[str]]:
-        """The names of tensors that are not among ``keys``, and those of ``keys`` that are of none."""
+        """Return the names of tensors that are not among ``keys``, and those of ``keys`` that are of none."""
         given, mine = set(keys), {name for name, _ in self.named_tensors(remove_duplicate=False)}
         return sorted(mine - given), sorted(given - mine)
 
     def named_parameters(self, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """The parameters with their names."""
+        """Yield the parameters with their names."""
         yield from self.module.named_parameters(remove_duplicate=remove_duplicate)
 
     def named_buffers(self, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their names."""
+        """Yield the buffers with their names."""
         yield from self.module.named_buffers(remove_duplicate=remove_duplicate)
 
     def named_tensors(self, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """The parameters and buffers with their names."""
+        """Yield the parameters and buffers with their names."""
         yield from self.named_parameters(remove_duplicate)
         yield from self.named_buffers(remove_duplicate)
 
     def named_modules(self, remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
-        """The modules with their names."""
+        """Yield the modules with their names."""
         yield from self.module.named_modules(remove_duplicate=remove_duplicate)

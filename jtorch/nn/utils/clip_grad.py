@@ -23,7 +23,7 @@ def _grads(parameters: Tensor | Iterable[Any]) -> list[Any]:
 @no_grad()
 def get_total_norm(tensors: Tensor | Iterable[Any], norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Tensor:
-    """The norm of all tensors taken as one vector. See torch.nn.utils.get_total_norm.
+    """Return the norm of all tensors taken as one vector. See torch.nn.utils.get_total_norm.
 
     RuntimeError if it is not finite and ``error_if_nonfinite``. ``foreach`` changes nothing: the calls are compiled together.
     """
@@ -42,7 +42,10 @@ def get_total_norm(tensors: Tensor | Iterable[Any], norm_type: float = 2.0, erro
 @no_grad()
 def clip_grads_with_norm_(parameters: Tensor | Iterable[Any], max_norm: float, total_norm: Tensor,
                           foreach: bool | None = None) -> None:
-    """Scales the gradients as clip_grad_norm_ does, where their norm is known. See torch.nn.utils.clip_grads_with_norm_."""
+    """Scale the gradients as clip_grad_norm_ does, where their norm is known.
+
+    See torch.nn.utils.clip_grads_with_norm_.
+    """
     grads = _grads(parameters)
     if not grads:
         return
@@ -54,7 +57,7 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Any], max_norm: float, t
 @no_grad()
 def clip_grad_norm_(parameters: Tensor | Iterable[Any], max_norm: float, norm_type: float = 2.0,
                     error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
-    """Scales the gradients in place so that their common norm is at most ``max_norm``; returns what it was.
+    """Scale the gradients in place so that their common norm is at most ``max_norm``; returns what it was.
 
     RuntimeError if the norm is not finite and ``error_if_nonfinite``; nothing has been changed then. See
     torch.nn.utils.clip_grad_norm_.
@@ -82,6 +85,6 @@ def clip_grad_norm(parameters: Tensor | Iterable[Any], max_norm: float, norm_typ
 
 @no_grad()
 def clip_grad_value_(parameters: Tensor | Iterable[Any], clip_value: float, foreach: bool | None = None) -> None:
-    """Limits each element of the gradients to ±``clip_value``, in place. See torch.nn.utils.clip_grad_value_."""
+    """Limit each element of the gradients to ±``clip_value``, in place. See torch.nn.utils.clip_grad_value_."""
     for g in _grads(parameters):
         g.clamp_(-float(clip_value), float(clip_value))

@@ -17,12 +17,12 @@ def _on_one_device(parameters: Iterable[Any]) -> list[Any]:
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Tensor:
-    """All parameters as one vector, with history. See torch.nn.utils.parameters_to_vector."""
+    """Return all parameters as one vector, with history. See torch.nn.utils.parameters_to_vector."""
     return functions.cat([p.view(-1) for p in _on_one_device(parameters)])
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
-    """Makes the parameters views of parts of a vector. See torch.nn.utils.vector_to_parameters."""
+    """Make the parameters views of parts of a vector. See torch.nn.utils.vector_to_parameters."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     whole: Any = vec

@@ -19,7 +19,7 @@ def _check_statistics(bn: Any) -> None:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A copy of a convolution that does the batch norm too. See torch.nn.utils.fuse_conv_bn_eval.
+    """Return a copy of a convolution that does the batch norm too. See torch.nn.utils.fuse_conv_bn_eval.
 
     Both in evaluation mode; ``transpose`` for transposed convolutions.
 
@@ -55,7 +55,7 @@ def _fused(weight: Any, bias: Any, mean: Any, scale: Any, shift: Any, shape: lis
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A copy of a linear layer that does the batch norm too. See torch.nn.utils.fuse_linear_bn_eval."""
+    """Return a copy of a linear layer that does the batch norm too. See torch.nn.utils.fuse_linear_bn_eval."""
     _check_eval(linear, bn)
     fused = copy.deepcopy(linear)
     if bn.num_features not in (linear.out_features, 1):

@@ -9,7 +9,7 @@ from jtorch.nn.modules.module import Module
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """A module whose parameters and buffers hold nothing of interest (zeros), and which took no random numbers.
+    """Return a module whose parameters and buffers hold nothing of interest (zeros), and which took no random numbers.
 
     See torch.nn.utils.skip_init.
 

@@ -12,12 +12,12 @@ def _convert(module: Any, memory_format: Any, layers: tuple[str, ...]) -> Any:
 
 
 def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
-    """Lays out the weights of all 2-d convolutions. See torch.nn.utils.convert_conv2d_weight_memory_format."""
+    """Lay out the weights of all 2-d convolutions. See torch.nn.utils.convert_conv2d_weight_memory_format."""
     return _convert(module, memory_format, ("Conv2d", "ConvTranspose2d"))
 
 
 def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
-    """Lays out the weights of all 3-d convolutions. See torch.nn.utils.convert_conv3d_weight_memory_format."""
+    """Lay out the weights of all 3-d convolutions. See torch.nn.utils.convert_conv3d_weight_memory_format."""
     return _convert(module, memory_format, ("Conv3d", "ConvTranspose3d"))
 
 

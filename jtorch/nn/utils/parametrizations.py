@@ -31,7 +31,7 @@ def _is_orthogonal(q: Any) -> bool:
 
 
 def _orthogonalized(a: Any) -> Any:
-    """The Q of a QR decomposition whose R has a positive diagonal."""
+    """Return the Q of a QR decomposition whose R has a positive diagonal."""
     x, tau = functions.geqrf(a)
     return functions.linalg.householder_product(x, tau) * x.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
@@ -50,7 +50,7 @@ class _Orthogonal(Module):
             self.register_buffer("base", None)
 
     def forward(self, x: Any) -> Any:
-        """The orthogonal matrix."""
+        """Return the orthogonal matrix."""
         wide = x.size(-2) < x.size(-1)
         x = x.mT if wide else x
         q = self._householder(x) if self.orthogonal_map == "householder" else self._of_skew(x)
@@ -59,7 +59,7 @@ class _Orthogonal(Module):
         return q.mT if wide else q
 
     def _of_skew(self, x: Any) -> Any:
-        """The map of the skew-symmetric matrix whose lower triangle is that of ``x``."""
+        """Return the map of the skew-symmetric matrix whose lower triangle is that of ``x``."""
         n, k = x.shape[-2:]
         x = x.tril()
         if n != k:
@@ -108,7 +108,7 @@ class _Orthogonal(Module):
 
 def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None = None, *,
                use_trivialization: bool = True) -> Module:
-    """Keeps a matrix (or batch of matrices) orthogonal. See torch.nn.utils.parametrizations.orthogonal.
+    """Keep a matrix (or batch of matrices) orthogonal. See torch.nn.utils.parametrizations.orthogonal.
 
     ``orthogonal_map`` is ``matrix_exp`` (of a skew-symmetric matrix; the default for square ones), ``cayley`` or
     ``householder`` (the default otherwise). ``use_trivialization`` starts from the matrix that is there
@@ -138,7 +138,7 @@ class _WeightNorm(Module):
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
-        """The weight."""
+        """Return the weight."""
         return functions._weight_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -147,7 +147,8 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
-    """A weight as lengths (``original0``) times directions (``original1``). See torch.nn.utils.parametrizations.weight_norm.
+    """Return a weight as lengths (``original0``) times directions (``original1``). See
+    torch.nn.utils.parametrizations.weight_norm.
 
     One length per index of ``dim``, or one in all for None. Source: Salimans and Kingma, https://arxiv.org/abs/1602.07868.
 
@@ -163,7 +164,9 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
 # ---------------------------------------------------------------- spectral norm
 
 class _SpectralNorm(Module):
-    """A weight divided by its largest singular value, which power iterations follow; vectors are divided by their norm."""
+    """A weight divided by its largest singular value, which power iterations follow; vectors are divided by their
+    norm.
+    """
 
     _u: Any
     _v: Any
@@ -197,7 +200,7 @@ class _SpectralNorm(Module):
         self._v.copy_(v)
 
     def forward(self, weight: Any) -> Any:
-        """The weight, divided."""
+        """Return the weight, divided."""
         if weight.ndim == 1:
             return F.normalize(weight, dim=0, eps=self.eps)
         matrix = self._matrix(weight)
@@ -207,18 +210,18 @@ class _SpectralNorm(Module):
         return weight / u.vdot(matrix.mv(v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """The value itself."""
+        """Return the value itself."""
         return value
 
 
 def output_dim(module: Any) -> int:
-    """The dimension of the output features in a layer's weight."""
+    """Return the dimension of the output features in a layer's weight."""
     return 1 if "ConvTranspose" in "".join(cls.__name__ for cls in type(module).__mro__) else 0
 
 
 def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
                   dim: int | None = None) -> Module:
-    """Keeps the largest singular value of a weight at 1. See torch.nn.utils.parametrizations.spectral_norm.
+    """Keep the largest singular value of a weight at 1. See torch.nn.utils.parametrizations.spectral_norm.
 
     In training each use of the weight does ``n_power_iterations``. ``dim`` is that of the outputs. Source: Miyato et al.,
     https://arxiv.org/abs/1802.05957.

@@ -119,7 +119,7 @@ class ParametrizationList(ModuleList):
                                  f"is enabled.\nunparametrized {what}: {wanted}\nparametrized {what}: {getattr(made, what)}")
 
     def right_inverse(self, value: Any) -> None:
-        """Sets what the tensor is computed from so that it becomes ``value``."""
+        """Set what the tensor is computed from so that it becomes ``value``."""
         with no_grad():
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
@@ -159,7 +159,7 @@ class ParametrizationList(ModuleList):
         return [self.original] if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
 
     def forward(self) -> Any:
-        """The tensor."""
+        """Return the tensor."""
         first, *others = list(self)
         x = first(*self.originals())
         for module in others:
@@ -211,7 +211,7 @@ def _property(name: str) -> property:
 # ---------------------------------------------------------------- what users call
 
 def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
-    """Makes a parameter or buffer the result of a module; a second one is applied to the first one's result.
+    """Make a parameter or buffer the result of a module; a second one is applied to the first one's result.
 
     ValueError where the result has another dtype or shape, unless ``unsafe``. See
     torch.nn.utils.parametrize.register_parametrization.
@@ -264,7 +264,7 @@ def _check_further(module: Any, name: str, parametrization: Any) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module (or one tensor of it) is parametrized."""
+    """Return whether a module (or one tensor of it) is parametrized."""
     found = getattr(module, "parametrizations", None)
     if not isinstance(found, ModuleDict):
         return False
@@ -272,7 +272,9 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Makes a parametrized tensor an ordinary one, with its value, or (not ``leave_parametrized``) what it was computed from."""
+    """Make a parametrized tensor an ordinary one, with its value, or (not ``leave_parametrized``) what it was computed
+    from.
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     held: Any = module
@@ -298,12 +300,12 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that a module had before it was parametrized."""
+    """Return the class that a module had before it was parametrized."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(from_module: Module, to_module: Module, tensor_name: str | None = None) -> Module:
-    """Gives a module the parametrizations of another, and what they start from."""
+    """Give a module the parametrizations of another, and what they start from."""
     if not is_parametrized(from_module):
         return to_module
     source, target = from_module, to_module     # type: Any, Any

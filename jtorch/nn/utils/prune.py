@@ -20,13 +20,14 @@ from jtorch.nn.utils.convert_parameters import parameters_to_vector
 
 
 def _find(module: Any, name: str) -> list:
-    """The keys of the hooks that prune a parameter."""
+    """Return the keys of the hooks that prune a parameter."""
     hooks = module._forward_pre_hooks.items()
     return [k for k, h in hooks if isinstance(h, BasePruningMethod) and h._tensor_name == name]
 
 
 class BasePruningMethod(ABC):
-    """A way to choose which elements stay: a hook of the modules that it prunes. See torch.nn.utils.prune.BasePruningMethod.
+    """A way to choose which elements stay: a hook of the modules that it prunes. See
+    torch.nn.utils.prune.BasePruningMethod.
 
     A subclass defines ``PRUNING_TYPE`` (``unstructured``, ``structured`` with a ``dim``, or ``global``) and ``compute_mask``.
     """
@@ -42,13 +43,13 @@ class BasePruningMethod(ABC):
         """The mask for the scores ``t``, within ``default_mask``."""
 
     def apply_mask(self, module: Any) -> Any:
-        """The pruned tensor."""
+        """Return the pruned tensor."""
         original = getattr(module, f"{self._tensor_name}_orig")
         return getattr(module, f"{self._tensor_name}_mask").to(dtype=original.dtype) * original
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> BasePruningMethod:
-        """Prunes a parameter (further)."""
+        """Prune a parameter (further)."""
         method = cls._composed(module, name, *args, **kwargs)
         original, again = getattr(module, name), isinstance(method, PruningContainer)
         if importance_scores is None:
@@ -70,7 +71,7 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def _composed(cls, module: Any, name: str, *args: Any, **kwargs: Any) -> BasePruningMethod:
-        """The method alone, or in one container with those before it."""
+        """Return the method alone, or in one container with those before it."""
         found = _find(module, name)
         if len(found) > 1:
             raise AssertionError(f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a "
@@ -85,7 +86,7 @@ class BasePruningMethod(ABC):
         return container
 
     def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
-        """A tensor, pruned."""
+        """Return a tensor, pruned."""
         if importance_scores is not None and importance_scores.shape != t.shape:
             raise AssertionError(f"importance_scores should have the same shape as tensor t, got {importance_scores.shape} vs "
                                  f"{t.shape}")
@@ -93,7 +94,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(t if importance_scores is None else importance_scores, default_mask=mask)
 
     def remove(self, module: Any) -> None:
-        """Makes the pruned tensor the parameter."""
+        """Make the pruned tensor the parameter."""
         name = self._tensor_name
         weight = self.apply_mask(module)
         delattr(module, name)
@@ -114,7 +115,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: Any) -> None:
-        """Adds a method of the same tensor."""
+        """Add a method of the same tensor."""
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if self._tensor_name != method._tensor_name:
@@ -132,7 +133,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """The last method's mask, within the one so far."""
+        """Return the last method's mask, within the one so far."""
         method, mask = self._pruning_methods[-1], default_mask.to(dtype=t.dtype).clone()
         part = _left(method, t, default_mask)
         mask[part] = method.compute_mask(t[part], default_mask=default_mask[part]).to(dtype=mask.dtype)
@@ -140,7 +141,7 @@ class PruningContainer(BasePruningMethod):
 
 
 def _left(method: Any, t: Any, mask: Any) -> Any:
-    """The index of what is left for a method to choose from."""
+    """Return the index of what is left for a method to choose from."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
     everything = [slice(None)] * t.dim()
@@ -183,7 +184,7 @@ def _channels(method: Any, t: Any) -> tuple[int, int]:
 
 
 def _only(t: Any, dim: int, channels: Any, mask: Any) -> Any:
-    """The mask where ``channels`` of a dimension are chosen, else 0."""
+    """Return the mask where ``channels`` of a dimension are chosen, else 0."""
     chosen = functions.zeros_like(t)
     index: list = [slice(None)] * t.dim()
     index[dim] = channels
@@ -197,7 +198,7 @@ class Identity(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """The mask so far."""
+        """Return the mask so far."""
         return default_mask
 
 
@@ -218,7 +219,7 @@ class RandomUnstructured(_Amount):
     """Prunes elements at random."""
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Zeros at random places."""
+        """Return zeros at random places."""
         n = _how_many(self.amount, t.numel())
         return self._without(default_mask, functions.rand_like(t), n, largest=True) if n else default_mask.clone()
 
@@ -227,7 +228,7 @@ class L1Unstructured(_Amount):
     """Prunes the elements of the smallest size."""
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Zeros at the places of the smallest elements."""
+        """Return zeros at the places of the smallest elements."""
         n = _how_many(self.amount, t.numel())
         return self._without(default_mask, t.abs(), n, largest=False) if n else default_mask.clone()
 
@@ -242,7 +243,7 @@ class RandomStructured(_Amount):
         self.dim = dim
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Zeros in random channels."""
+        """Return zeros in random channels."""
         size, n = _channels(self, t)
         if not n:
             return default_mask
@@ -260,7 +261,7 @@ class LnStructured(_Amount):
         self.n, self.dim = n, dim
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Zeros in the channels of the smallest norms."""
+        """Return zeros in the channels of the smallest norms."""
         size, n = _channels(self, t)
         if not n:
             return default_mask
@@ -277,7 +278,7 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Both masks."""
+        """Return both masks."""
         if default_mask.shape != self.mask.shape:
             raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}")
         return default_mask * self.mask.to(dtype=default_mask.dtype)
@@ -286,43 +287,43 @@ class CustomFromMask(BasePruningMethod):
 # ---------------------------------------------------------------- what users call
 
 def identity(module: Any, name: str) -> Any:
-    """Puts pruning on a parameter without pruning it. See torch.nn.utils.prune.identity."""
+    """Put pruning on a parameter without pruning it. See torch.nn.utils.prune.identity."""
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Any, name: str, amount: float) -> Any:
-    """Prunes elements at random: a number of them, or a fraction. See torch.nn.utils.prune.random_unstructured."""
+    """Prune elements at random: a number of them, or a fraction. See torch.nn.utils.prune.random_unstructured."""
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
 def l1_unstructured(module: Any, name: str, amount: float, importance_scores: Any = None) -> Any:
-    """Prunes the smallest elements (or those of the smallest scores). See torch.nn.utils.prune.l1_unstructured."""
+    """Prune the smallest elements (or those of the smallest scores). See torch.nn.utils.prune.l1_unstructured."""
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
-    """Prunes channels of a dimension at random. See torch.nn.utils.prune.random_structured."""
+    """Prune channels of a dimension at random. See torch.nn.utils.prune.random_structured."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
 def ln_structured(module: Any, name: str, amount: float, n: Any, dim: int, importance_scores: Any = None) -> Any:
-    """Prunes the channels of the smallest n-norm. See torch.nn.utils.prune.ln_structured."""
+    """Prune the channels of the smallest n-norm. See torch.nn.utils.prune.ln_structured."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
-    """Prunes where a mask is 0. See torch.nn.utils.prune.custom_from_mask."""
+    """Prune where a mask is 0. See torch.nn.utils.prune.custom_from_mask."""
     CustomFromMask.apply(module, name, mask)
     return module
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prunes several parameters, (module, name), as if they were one. See torch.nn.utils.prune.global_unstructured."""
+    """Prune several parameters, (module, name), as if they were one. See torch.nn.utils.prune.global_unstructured."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     scores = {} if importance_scores is None else importance_scores
@@ -343,7 +344,7 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
 
 
 def remove(module: Any, name: str) -> Any:
-    """Makes the pruned tensor the parameter: pruning is over, its zeros stay. See torch.nn.utils.prune.remove."""
+    """Make the pruned tensor the parameter: pruning is over, its zeros stay. See torch.nn.utils.prune.remove."""
     found = _find(module, name)
     if not found:
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
@@ -352,7 +353,7 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Whether a module, or one in it, is pruned. See torch.nn.utils.prune.is_pruned."""
+    """Return whether a module, or one in it, is pruned. See torch.nn.utils.prune.is_pruned."""
     return any([isinstance(h, BasePruningMethod) for m in module.modules() for h in m._forward_pre_hooks.values()])
 
 

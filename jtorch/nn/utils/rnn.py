@@ -64,26 +64,26 @@ class PackedSequence(PackedSequence_):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)    # type: ignore[arg-type]
 
     def _with(self, data: Any):
-        """The same packing of other data; the indices go where the data are."""
+        """Return the same packing of other data; the indices go where the data are."""
         if data is self.data:
             return self
         moved = [None if i is None else i.to(data.device) for i in (self.sorted_indices, self.unsorted_indices)]   # type: ignore[attr-defined]
         return type(self)(data, self.batch_sizes, *moved)
 
     def to(self, *args: Any, **kwargs: Any):
-        """The sequences in another dtype or on another device; itself if nothing changes."""
+        """Return the sequences in another dtype or on another device; itself if nothing changes."""
         return self._with(self.data.to(*args, **kwargs))        # type: ignore[attr-defined]
 
     def cuda(self, *args: Any, **kwargs: Any):
-        """The sequences on the accelerator."""
+        """Return the sequences on the accelerator."""
         return self._with(self.data.cuda(*args, **kwargs))      # type: ignore[attr-defined]
 
     def cpu(self, *args: Any, **kwargs: Any):
-        """The sequences on the CPU."""
+        """Return the sequences on the CPU."""
         return self._with(self.data.cpu(*args, **kwargs))       # type: ignore[attr-defined]
 
     def pin_memory(self):
-        """The sequences, their data in pinned memory."""
+        """Return the sequences, their data in pinned memory."""
         return self._with(self.data.pin_memory())               # type: ignore[attr-defined]
 
     double, float, half = _converted("float64"), _converted("float32"), _converted("float16")
@@ -92,11 +92,11 @@ class PackedSequence(PackedSequence_):
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the data are on an accelerator."""
+        """Return whether the data are on an accelerator."""
         return self.data.is_cuda        # type: ignore[attr-defined]
 
     def is_pinned(self) -> bool:
-        """Whether the data are in pinned memory."""
+        """Return whether the data are in pinned memory."""
         return self.data.is_pinned()    # type: ignore[attr-defined]
 
 
@@ -104,12 +104,12 @@ PackedSequence_.__name__ = "PackedSequence_"
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The inverse of a permutation given as indices."""
+    """Return the inverse of a permutation given as indices."""
     return None if permutation is None else functions.argsort(permutation)
 
 
 def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
-    """Packs a padded batch (time, batch, *) of sequences. See torch.nn.utils.rnn.pack_padded_sequence.
+    """Pack a padded batch (time, batch, *) of sequences. See torch.nn.utils.rnn.pack_padded_sequence.
 
     ``lengths`` is a list or a CPU tensor; the longest comes first, unless ``enforce_sorted`` is False.
     """
@@ -125,7 +125,7 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
                         total_length: int | None = None) -> tuple[Tensor, Tensor]:
-    """The padded batch of packed sequences and their lengths. See torch.nn.utils.rnn.pad_packed_sequence."""
+    """Return the padded batch of packed sequences and their lengths. See torch.nn.utils.rnn.pad_packed_sequence."""
     longest = sequence.batch_sizes.size(0)
     if total_length is not None and total_length < longest:
         raise ValueError("Expected total_length to be at least the length of the longest sequence in input, but got "
@@ -151,7 +151,7 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded batch. See torch.nn.utils.rnn.unpad_sequence."""
+    """Return the sequences of a padded batch. See torch.nn.utils.rnn.unpad_sequence."""
     if not batch_first:
         padded_sequences.transpose_(0, 1)       # type: ignore[attr-defined]
     sizes = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
@@ -159,10 +159,13 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = F
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Packs a list of sequences, longest first unless ``enforce_sorted`` is False. See torch.nn.utils.rnn.pack_sequence."""
+    """Pack a list of sequences, longest first unless ``enforce_sorted`` is False.
+
+    See torch.nn.utils.rnn.pack_sequence.
+    """
     return pack_padded_sequence(pad_sequence(sequences), [s.size(0) for s in sequences], enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The list of sequences in a packed one. See torch.nn.utils.rnn.unpack_sequence."""
+    """Return the list of sequences in a packed one. See torch.nn.utils.rnn.unpack_sequence."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)

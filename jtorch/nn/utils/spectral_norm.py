@@ -13,7 +13,10 @@ from jtorch.tensor import Parameter, Tensor
 
 
 class SpectralNorm:
-    """The hook: ``weight_orig`` is the parameter, ``weight_u`` and ``weight_v`` are buffers. See torch.nn.utils.spectral_norm."""
+    """The hook: ``weight_orig`` is the parameter, ``weight_u`` and ``weight_v`` are buffers.
+
+    See torch.nn.utils.spectral_norm.
+    """
 
     _version = 1
 
@@ -23,12 +26,12 @@ class SpectralNorm:
         self.name, self.dim, self.n_power_iterations, self.eps = name, dim, n_power_iterations, eps
 
     def reshape_weight_to_matrix(self, weight: Any) -> Any:
-        """The weight with the outputs' dimension first and all others as one."""
+        """Return the weight with the outputs' dimension first and all others as one."""
         weight = weight.movedim(self.dim, 0)
         return weight.reshape(weight.size(0), -1)
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Tensor:
-        """The weight divided by its largest singular value."""
+        """Return the weight divided by its largest singular value."""
         weight, u, v = (getattr(module, self.name + end) for end in ("_orig", "_u", "_v"))
         matrix = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
@@ -41,7 +44,7 @@ class SpectralNorm:
 
     @staticmethod
     def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Puts the hook on a module."""
+        """Put the hook on a module."""
         if has_hook(module, SpectralNorm, name):
             raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
         fn, weight = SpectralNorm(name, n_power_iterations, dim, eps), module._parameters[name]
@@ -64,7 +67,7 @@ class SpectralNorm:
         return fn
 
     def remove(self, module: Any) -> None:
-        """Makes the weight a parameter again."""
+        """Make the weight a parameter again."""
         with no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         for end in ("", "_u", "_v", "_orig"):
@@ -112,14 +115,14 @@ class SpectralNormLoadStateDictPreHook:
 
 
 def _solved(matrix: Any, u: Any, sigma: Any) -> Any:
-    """The v for which ``u @ matrix @ v`` is ``sigma``, up to least squares."""
+    """Return the v for which ``u @ matrix @ v`` is ``sigma``, up to least squares."""
     v = functions.linalg.multi_dot([matrix.t().mm(matrix).pinverse(), matrix.t(), u.unsqueeze(1)]).squeeze(1)
     return v.mul_(sigma / u.dot(matrix.mv(v)))
 
 
 def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
                   dim: int | None = None) -> Any:
-    """A weight divided by its largest singular value; PyTorch's older kind of parametrizations.spectral_norm.
+    """Return a weight divided by its largest singular value; PyTorch's older kind of parametrizations.spectral_norm.
 
     See torch.nn.utils.spectral_norm.
     """
@@ -128,7 +131,7 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """Makes the weight a parameter again. See torch.nn.utils.remove_spectral_norm."""
+    """Make the weight a parameter again. See torch.nn.utils.remove_spectral_norm."""
     hook = take_hook(module._forward_pre_hooks, SpectralNorm, name)
     if hook is None:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")

@@ -12,7 +12,7 @@ from jtorch.tensor import Tensor
 
 
 def _tied(module: Module) -> dict[str, set[str]]:
-    """The names of each tensor that has several, by each of them."""
+    """Return the names of each tensor that has several, by each of them."""
     names: dict[Any, set[str]] = {}
     for name, tensor in [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]:
         names.setdefault(tensor, set()).add(name)
@@ -47,7 +47,7 @@ _MISSING = _Missing()
 
 
 def _place(module: Module, path: str) -> tuple[dict, str]:
-    """The dict in which a tensor of a dotted name hangs, and its name there."""
+    """Return the dict in which a tensor of a dotted name hangs, and its name there."""
     where, _, name = path.rpartition(".")
     owner = module.get_submodule(where)
     for kept in (owner._parameters, owner._buffers):
@@ -81,7 +81,9 @@ def reparametrized(module: Module, given: dict[str, Any], *, tie_weights: bool, 
 
 def _reparametrize_module(module: Module, parameters_and_buffers: dict[str, Tensor], tie_weights: bool = False,
                           strict: bool = False, stack_weights: bool = False) -> Any:
-    """While it lasts, the module has these tensors. ``stack_weights``, the order of putting them back, changes nothing."""
+    """While it lasts, the module has these tensors. ``stack_weights``, the order of putting them back, changes
+    nothing.
+    """
     return reparametrized(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict)
 
 

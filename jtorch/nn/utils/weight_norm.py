@@ -10,29 +10,32 @@ from jtorch.tensor import Parameter, Tensor
 
 
 def take_hook(hooks: dict, kind: type, name: str) -> Any:
-    """Takes out the hook of a kind for a parameter; None if there is none."""
+    """Take out the hook of a kind for a parameter; None if there is none."""
     found = next((k for k, h in hooks.items() if isinstance(h, kind) and getattr(h, "name", None) == name), None)
     return None if found is None else hooks.pop(found)
 
 
 def has_hook(module: Any, kind: type, name: str) -> bool:
-    """Whether a module has a forward pre-hook of a kind for a parameter."""
+    """Return whether a module has a forward pre-hook of a kind for a parameter."""
     return any([isinstance(h, kind) and getattr(h, "name", None) == name for h in module._forward_pre_hooks.values()])
 
 
 class WeightNorm:
-    """The hook: ``weight_g`` and ``weight_v`` are parameters, ``weight`` is computed. See torch.nn.utils.weight_norm."""
+    """The hook: ``weight_g`` and ``weight_v`` are parameters, ``weight`` is computed.
+
+    See torch.nn.utils.weight_norm.
+    """
 
     def __init__(self, name: str, dim: int | None):
         self.name, self.dim = name, -1 if dim is None else dim
 
     def compute_weight(self, module: Any) -> Tensor:
-        """The weight of length g and direction v."""
+        """Return the weight of length g and direction v."""
         return functions._weight_norm(getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g"), self.dim)
 
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
-        """Puts the hook on a module."""
+        """Put the hook on a module."""
         warned.warn("`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
                     FutureWarning)
         if has_hook(module, WeightNorm, name):
@@ -49,7 +52,7 @@ class WeightNorm:
         return fn
 
     def remove(self, module: Any) -> None:
-        """Makes the weight a parameter again."""
+        """Make the weight a parameter again."""
         weight = self.compute_weight(module)
         delattr(module, self.name)
         del module._parameters[f"{self.name}_g"], module._parameters[f"{self.name}_v"]
@@ -66,7 +69,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int = 0) -> Any:
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """Makes the weight a parameter again. See torch.nn.utils.remove_weight_norm."""
+    """Make the weight a parameter again. See torch.nn.utils.remove_weight_norm."""
     hook = take_hook(module._forward_pre_hooks, WeightNorm, name)
     if hook is None:
         raise ValueError(f"weight_norm of '{name}' not found in {module}")

@@ -28,7 +28,9 @@ def set_rng_seed(seed: int | None = None) -> None:
 
 
 class TestCase(unittest.TestCase):
-    """A test case whose ``assertEqual`` takes tensors, and numbers that are nearly equal. Each test has the same seeds."""
+    """A test case whose ``assertEqual`` takes tensors, and numbers that are nearly equal. Each test has the same
+    seeds.
+    """
 
     __test__ = False            # of pytest: subclasses are tests, this is none
     precision, rel_tol = 0.0, 0.0       # the least tolerances
@@ -79,7 +81,7 @@ class TestCase(unittest.TestCase):
 
 
 def _alike(x: Any, other: Any) -> Any:
-    """A sequence or a number that is compared with a tensor, as a tensor."""
+    """Return a sequence or a number that is compared with a tensor, as a tensor."""
     if isinstance(other, Tensor) and isinstance(x, (Sequence, int, float, complex)) and not isinstance(x, str):
         return as_tensor(x, dtype=other.dtype, device=other.device)
     return as_tensor(x) if isinstance(x, np.ndarray) and isinstance(other, (Tensor, np.ndarray)) else x
