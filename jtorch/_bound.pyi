@@ -350,9 +350,9 @@ class Bound:
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
         """beta * input + alpha * the products of a batch. See torch.baddbmm."""
     def bernoulli(self, p: builtins.float | None = None, *, generator: _Generator | None = None) -> Tensor:
-        """Zeros and ones, each 1 with the probability in ``input`` (or ``p``). See torch.bernoulli."""
+        """Draw zeros and ones; ``input`` (or ``p``) is the probability of 1. See torch.bernoulli."""
     def bernoulli_(self, p: Any = 0.5, *, generator: _Generator | None = None) -> Tensor:
-        """Fills with zeros and ones. See torch.Tensor.bernoulli_."""
+        """Fill with zeros and ones. See torch.Tensor.bernoulli_."""
     def bfloat16(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.bfloat16."""
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
@@ -911,7 +911,7 @@ class Bound:
     def mul_(self, other: Tensor | _Number) -> Tensor:
         """The product. See torch.mul."""
     def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: _Generator | None = None) -> Tensor:
-        """Indices drawn with the probabilities in each row. See torch.multinomial."""
+        """Draw indices with the probabilities in each row. See torch.multinomial."""
     def multiply(self, other: Tensor | _Number) -> Tensor:
         """The product. See torch.mul."""
     def multiply_(self, other: Tensor | _Number) -> Tensor:
@@ -983,7 +983,7 @@ class Bound:
     def norm(self, p: builtins.float | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
         """The p-norm of all elements or along ``dim``; "fro" is 2, "nuc" the sum of singular values. See torch.norm."""
     def normal_(self, mean: builtins.float = 0, std: builtins.float = 1, *, generator: _Generator | None = None) -> Tensor:
-        """Fills with normal numbers. See torch.Tensor.normal_."""
+        """Fill with normal numbers. See torch.Tensor.normal_."""
     def not_equal(self, other: Tensor | _Number) -> Tensor:
         """Whether the elements differ. See torch.ne."""
     def not_equal_(self, other: Tensor | _Number) -> Tensor:
@@ -1030,7 +1030,7 @@ class Bound:
     def rad2deg_(self) -> Tensor:
         """Radians to degrees. See torch.rad2deg."""
     def random_(self, from_: builtins.int | None = None, to: Any = ..., *, generator: _Generator | None = None, **kw: builtins.int) -> Tensor:
-        """Fills with integers from [from, to), or from the dtype's whole range. See torch.Tensor.random_."""
+        """Fill with integers from [from, to), or from the dtype's whole range. See torch.Tensor.random_."""
     def ravel(self) -> Tensor:
         """All elements in one dim. See torch.ravel."""
     @property
@@ -1272,7 +1272,7 @@ class Bound:
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
         """All windows of ``size`` elements of a dim, ``step`` apart, as a last dim. See torch.Tensor.unfold."""
     def uniform_(self, from_: builtins.float = 0, to: builtins.float = 1, *, generator: _Generator | None = None, **kw: builtins.float) -> Tensor:
-        """Fills with uniform numbers from [from, to). See torch.Tensor.uniform_."""
+        """Fill with uniform numbers from [from, to). See torch.Tensor.uniform_."""
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
         """The distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
     def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:

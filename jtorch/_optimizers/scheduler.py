@@ -79,7 +79,7 @@ class LRScheduler:
 
     Args:
         optimizer (Optimizer): the optimizer whose groups' rates are set.
-        last_epoch (int): the last epoch, to resume after it; -1 starts and stores each group's rate as ``initial_lr``.
+        last_epoch (int): the last epoch, to resume after it; -1 starts, and stores each group's ``initial_lr``.
 
     Raises:
         TypeError: ``optimizer`` is no Optimizer.

@@ -8,7 +8,7 @@ from typing import TypeVar
 _Class = TypeVar("_Class", bound=type)
 
 _OPTIMIZER = "    optimizer (Optimizer): the optimizer whose groups' rates are set."
-_LAST_EPOCH = "    last_epoch (int): the last epoch, to resume after it; -1 starts and stores each group's rate as ``initial_lr``."
+_LAST_EPOCH = "    last_epoch (int): the last epoch, to resume after it; -1 starts, and stores each group's ``initial_lr``."
 _RAISES = """
 Raises:
     TypeError: ``optimizer`` is no Optimizer.

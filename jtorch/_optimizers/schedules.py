@@ -269,7 +269,7 @@ class SequentialLR(_Composed):
         optimizer (Optimizer): the optimizer whose groups' rates are set.
         schedulers (list of LRSchedulers): in the order of their use.
         milestones (list of ints): the epochs at which the next one takes over, one fewer than schedulers.
-        last_epoch (int): the last epoch, to resume after it; -1 starts and stores each group's rate as ``initial_lr``.
+        last_epoch (int): the last epoch, to resume after it; -1 starts, and stores each group's ``initial_lr``.
 
     Raises:
         ValueError: no schedulers, schedulers of another optimizer, or a number of milestones that does not fit.

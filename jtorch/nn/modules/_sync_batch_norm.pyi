@@ -21,8 +21,8 @@ _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along a dim they have. See torch.cat."""
 def group_of(process_group: Any) -> Any:
-    """The ranks that share a batch; None where there is one only."""
+    """Return the ranks that share a batch; None where there is one only."""
 def normalized(x: Tensor, mean: Tensor, variance: Tensor, weight: Any, bias: Any, eps: builtins.float) -> Tensor:
-    """A batch with these statistics taken off."""
+    """Return a batch with these statistics taken off."""
 def statistics(x: Tensor, group: Any) -> builtins.tuple[Tensor, Tensor, builtins.int]:
     """Mean and variance of each channel over the batches of all ranks, and how many elements they are of."""
