@@ -25,7 +25,7 @@ class _NormBase(Spatial):
 
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
-    _dims: tuple[int, ...] = ()     # of inputs
+    _dims: tuple[int, ...] = ()     # the allowed numbers of dims of inputs
     weight: Any
     bias: Any
     running_mean: Any
@@ -45,13 +45,13 @@ class _NormBase(Spatial):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forget the statistics."""
+        """Reset the running statistics."""
         for name, value in (("running_mean", 0), ("running_var", 1), ("num_batches_tracked", 0)):
             if self.track_running_stats:
                 getattr(self, name).fill_(value)
 
     def reset_parameters(self) -> None:
-        """Set the affine map to the identity, and forgets the statistics."""
+        """Set the affine map to the identity, and reset the statistics."""
         self.reset_running_stats()
         for param, fill in ((self.weight, init.ones_), (self.bias, init.zeros_)):
             if param is not None:
@@ -67,7 +67,9 @@ class _NormBase(Spatial):
                 f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest) -> None:
-        """Files of PyTorch before 0.4.1 have no ``num_batches_tracked``: the module keeps its own."""
+        """Load a module's state. Files of PyTorch before 0.4.1 have no ``num_batches_tracked``, so the module keeps its
+        own.
+        """
         version, key = local_metadata.get("version"), f"{prefix}num_batches_tracked"
         if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
             state_dict[key] = _count(None) if self.num_batches_tracked is None else self.num_batches_tracked
@@ -78,7 +80,8 @@ def _count(device: Any) -> Tensor:
     return tensor(0, dtype=int64, device=device)
 
 
-_ONE = tensor(1, dtype=int64, device="cpu")     # of all layers: each Python number that is added has a place in a program's code
+# Shared by all layers: each Python number would be a separate constant of a program.
+_ONE = tensor(1, dtype=int64, device="cpu")
 
 
 class _BatchNorm(_NormBase):
@@ -91,14 +94,14 @@ class _BatchNorm(_NormBase):
     Raises ValueError for another number of dimensions, and in training where a channel has one value only.
 
     Args:
-        num_features (int): the channels C.
-        eps (float): added to a denominator, so that it is not 0.
-        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
-        affine (bool): whether there are weights and biases that are learnt.
-        track_running_stats (bool): keeps running statistics, which evaluation uses.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-        bias (bool): whether there is one that is learnt.
+        num_features (int): the number of channels C.
+        eps (float): added to the denominator, so that it is not 0.
+        momentum (float or None): the weight of new statistics in the running ones; None averages over all batches.
+        affine (bool): whether there are learned weights and biases.
+        track_running_stats (bool): whether to keep running statistics, which evaluation uses.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
+        bias (bool): whether to add a learned bias.
 
     Example::
 
@@ -122,7 +125,7 @@ class _BatchNorm(_NormBase):
         return F.batch_norm(input, mean, var, self.weight, self.bias, from_batch, self._factor(moving), self.eps)
 
     def _factor(self, moving: bool) -> float:
-        """How far the running statistics move towards those of the batch."""
+        """Return the weight of the batch's statistics in the running ones."""
         if self.momentum is not None:
             return self.momentum
         return 1.0 / float(self.num_batches_tracked) if moving and self.num_batches_tracked is not None else 0.0
@@ -164,15 +167,15 @@ class SyncBatchNorm(_BatchNorm):
     Shape: (N, C, ...), floating; the result's is the same.
 
     Args:
-        num_features (int): the channels C.
-        eps (float): added to a denominator, so that it is not 0.
-        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
-        affine (bool): whether there are weights and biases that are learnt.
-        track_running_stats (bool): keeps running statistics, which evaluation uses.
-        process_group (ProcessGroup or None): the ranks; all, if not given.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-        bias (bool): whether there is one that is learnt.
+        num_features (int): the number of channels C.
+        eps (float): added to the denominator, so that it is not 0.
+        momentum (float or None): the weight of new statistics in the running ones; None averages over all batches.
+        affine (bool): whether there are learned weights and biases.
+        track_running_stats (bool): whether to keep running statistics, which evaluation uses.
+        process_group (ProcessGroup or None): the ranks; None means all.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
+        bias (bool): whether to add a learned bias.
 
     Example::
 
@@ -209,7 +212,7 @@ class SyncBatchNorm(_BatchNorm):
         return ranks.normalized(input, mean, variance, self.weight, self.bias, self.eps)
 
     def _follow(self, mean: Any, variance: Any) -> None:
-        """Move the running statistics towards those of a batch."""
+        """Update the running statistics by those of a batch."""
         if self.running_mean is None:
             return
         self.num_batches_tracked.add_(1)
@@ -219,9 +222,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
-        """Return the module with all batch normalization in it replaced by this class, parameters and statistics
-        shared.
-        """
+        """Replace all batch norms in a module by this class; they share parameters and statistics."""
         made = module
         if isinstance(module, _BatchNorm):
             made = SyncBatchNorm(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
@@ -235,7 +236,28 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _LazyNormBase(LazyModuleMixin):
-    """Normalization that takes the number of channels from the first input."""
+    """A normalization whose parameters and statistics get their shapes in the first call.
+
+    Shape: the input is that of the ordinary module, and gives num_features = C; the output has the same shape.
+
+    Args:
+        eps (float): added to the denominator, so that it is not 0.
+        momentum (float or None): the weight of new statistics in the running ones; None averages over all batches.
+        affine (bool): whether there are learned weights and biases.
+        track_running_stats (bool): whether to keep running statistics, which evaluation uses.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
+        bias (bool): whether to add a learned bias.
+
+    Example::
+
+        >>> norm = nn.{name}()
+        >>> norm(torch.randn(2, 3, {x8})).shape
+        torch.Size([2, 3, {x8}])
+        >>> norm.num_features
+        3
+
+    """
 
     num_features: int
 
@@ -250,12 +272,12 @@ class _LazyNormBase(LazyModuleMixin):
             self.num_batches_tracked = _count(device)
 
     def reset_parameters(self) -> None:
-        """Set the affine map to the identity, and forgets the statistics, once they have a shape."""
+        """Set the affine map to the identity and reset the statistics, once they have a shape."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()      # type: ignore[misc]
 
     def initialize_parameters(self: Any, input: Any) -> None:
-        """Make statistics and an affine map for the channels of ``input``."""
+        """Create statistics and an affine map for the channels of ``input``."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
             names = (("weight", "bias") if self.affine else ()) + (_STATISTICS if self.track_running_stats else ())
@@ -263,81 +285,21 @@ class _LazyNormBase(LazyModuleMixin):
             self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
-    """BatchNorm1d that takes ``num_features`` from its first input. See torch.nn.LazyBatchNorm1d.
-
-    Shape: that of nn.BatchNorm1d; C is that of the first input.
-
-    Args:
-        eps (float): added to a denominator, so that it is not 0.
-        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
-        affine (bool): whether there are weights and biases that are learnt.
-        track_running_stats (bool): keeps running statistics, which evaluation uses.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-        bias (bool): whether there is one that is learnt.
-
-    Example::
-
-        >>> norm = nn.LazyBatchNorm1d()
-        >>> _ = norm(torch.randn(2, 3, 8))
-        >>> norm
-        BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
-
-    """
+class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d, spatial=1):
+    """A BatchNorm1d that takes ``num_features`` from its first input. See torch.nn.LazyBatchNorm1d."""
 
     cls_to_become = BatchNorm1d
 
 
-class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
-    """BatchNorm2d that takes ``num_features`` from its first input. See torch.nn.LazyBatchNorm2d.
-
-    Shape: that of nn.BatchNorm2d; C is that of the first input.
-
-    Args:
-        eps (float): added to a denominator, so that it is not 0.
-        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
-        affine (bool): whether there are weights and biases that are learnt.
-        track_running_stats (bool): keeps running statistics, which evaluation uses.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-        bias (bool): whether there is one that is learnt.
-
-    Example::
-
-        >>> norm = nn.LazyBatchNorm2d()
-        >>> _ = norm(torch.randn(2, 3, 8, 8))
-        >>> norm
-        BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
-
-    """
+class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d, spatial=2):
+    """A BatchNorm2d that takes ``num_features`` from its first input. See torch.nn.LazyBatchNorm2d."""
 
     cls_to_become = BatchNorm2d
 
 
-class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
-    """BatchNorm3d that takes ``num_features`` from its first input. See torch.nn.LazyBatchNorm3d.
-
-    Shape: that of nn.BatchNorm3d; C is that of the first input.
-
-    Args:
-        eps (float): added to a denominator, so that it is not 0.
-        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
-        affine (bool): whether there are weights and biases that are learnt.
-        track_running_stats (bool): keeps running statistics, which evaluation uses.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-        bias (bool): whether there is one that is learnt.
-
-    Example::
-
-        >>> norm = nn.LazyBatchNorm3d()
-        >>> _ = norm(torch.randn(2, 3, 8, 8, 8))
-        >>> norm
-        BatchNorm3d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
-
-    """
+class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d, spatial=3):
+    """A BatchNorm3d that takes ``num_features`` from its first input. See torch.nn.LazyBatchNorm3d."""
 
     cls_to_become = BatchNorm3d
 
-del Spatial      # PyTorch's module has no such names
+del Spatial      # PyTorch's module does not have this name

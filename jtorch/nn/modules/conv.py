@@ -23,7 +23,7 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Spatial):
-    """What all convolutions have: sizes as tuples, the filters ``weight`` and the ``bias`` per output channel."""
+    """The base class of convolutions: sizes as tuples, the filters ``weight``, and a ``bias`` per output channel."""
 
     __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
                      "out_channels", "kernel_size"]
@@ -33,7 +33,7 @@ class _ConvNd(Spatial):
 
     def _set_up(self, in_channels: int, out_channels: int, groups: int, padding: Any, padding_mode: str, bias: bool,
                 factory: dict, **sizes: Any) -> None:
-        """Check and keep the arguments (``sizes`` as tuples) and draws the parameters."""
+        """Check and store the arguments (``sizes`` as tuples), and initialize the parameters."""
         for name, value in sizes.items():
             setattr(self, name, ntuple(value, self._spatial))
         self.padding = padding if isinstance(padding, str) else ntuple(padding, self._spatial)
@@ -61,7 +61,7 @@ class _ConvNd(Spatial):
             raise ValueError(f"padding_mode must be one of {{{modes}}}, but got padding_mode='{self.padding_mode}'")
 
     def _around(self) -> list[int]:
-        """What ``F.pad`` takes, for the modes that pad first."""
+        """Return the argument of ``F.pad``, for modes that pad before the convolution."""
         if self.padding == "same":
             totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
             pairs = [(t // 2, t - t // 2) for t in totals]
@@ -74,7 +74,7 @@ class _ConvNd(Spatial):
         return (first, second // self.groups, *self.kernel_size)
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew: uniform within 1 over the root of the number of inputs of an output."""
+        """Reinitialize the parameters: uniform within 1 / sqrt(fan_in)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in = init._calculate_fan_in_and_fan_out(self.weight)[0]
@@ -106,17 +106,17 @@ class _Conv(_ConvNd):
     Raises ValueError for groups that do not divide the channels, unknown paddings and modes.
 
     Args:
-        in_channels (int): channels of the input.
-        out_channels (int): channels of the output.
-        kernel_size (int or tuple of ints): of the filters.
-        stride (int or tuple of ints): from one window to the next.
+        in_channels (int): the number of input channels.
+        out_channels (int): the number of output channels.
+        kernel_size (int or tuple of ints): the filters' size.
+        stride (int or tuple of ints): the step from one window to the next.
         padding (int, tuple of ints, or str): elements added at both ends of each dimension, "same" or "valid".
-        dilation (int or tuple of ints): from one element of a window to the next.
-        groups (int): into how many parts the channels are divided.
-        bias (bool): whether there is one that is learnt.
-        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        dilation (int or tuple of ints): the step from one element of a window to the next.
+        groups (int): the number of groups into which the channels are divided.
+        bias (bool): whether to add a learned bias.
+        padding_mode (str): the kind of padding: "zeros", "reflect", "replicate" or "circular".
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -170,19 +170,19 @@ class _ConvTransposeNd(_ConvNd):
     output size that cannot be reached.
 
     Args:
-        in_channels (int): channels of the input.
-        out_channels (int): channels of the output.
-        kernel_size (int or tuple of ints): of the filters.
-        stride (int or tuple of ints): from one window to the next.
+        in_channels (int): the number of input channels.
+        out_channels (int): the number of output channels.
+        kernel_size (int or tuple of ints): the filters' size.
+        stride (int or tuple of ints): the step from one window to the next.
         padding (int, tuple of ints, or str): elements added at both ends of each dimension; they are taken off the
             result.
-        output_padding (int or tuple of ints): added to the result's size at one end.
-        groups (int): into how many parts the channels are divided.
-        bias (bool): whether there is one that is learnt.
-        dilation (int or tuple of ints): from one element of a window to the next.
-        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        output_padding (int or tuple of ints): the number of elements added to the result at one end.
+        groups (int): the number of groups into which the channels are divided.
+        bias (bool): whether to add a learned bias.
+        dilation (int or tuple of ints): the step from one element of a window to the next.
+        padding_mode (str): the kind of padding: "zeros", "reflect", "replicate" or "circular".
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -205,7 +205,7 @@ class _ConvTransposeNd(_ConvNd):
                      output_padding=output_padding)
 
     def forward(self, input, output_size: Sequence[int] | None = None):
-        """Return the transposed convolution, of a size within its reach if ``output_size`` asks for one."""
+        """Return the transposed convolution, of size ``output_size`` if given."""
         conv = getattr(F, f"conv_transpose{self._spatial}d")
         extra = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size, self._spatial,
                                      self.dilation)
@@ -213,7 +213,7 @@ class _ConvTransposeNd(_ConvNd):
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None, stride: Any, padding: Any, kernel_size: Any,
                         num_spatial_dims: int, dilation: Any = None) -> Any:
-        """Return the ``output_padding`` that gives an output size; the module's own if none is asked for."""
+        """Return the ``output_padding`` for an output size, or the module's own if the size is None."""
         if output_size is None:
             return self.output_padding
         n, lead = num_spatial_dims, 2 if input.dim() == num_spatial_dims + 2 else 1
@@ -231,7 +231,7 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class _ConvTransposeMixin(_ConvTransposeNd):
-    """The same by its old name, which gives a FutureWarning."""
+    """The base class under its old name, which gives a FutureWarning."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         warned.warn("`_ConvTransposeMixin` is a deprecated internal class. Please consider using public APIs.", FutureWarning)
@@ -251,7 +251,7 @@ class ConvTranspose3d(_ConvTransposeNd, spatial=3):
 
 
 class _LazyConvXdMixin(LazyModuleMixin):
-    """A convolution that takes the number of its input channels from the first input."""
+    """A convolution that takes the number of input channels from its first input."""
 
     in_channels: int
     _spatial: int
@@ -261,12 +261,12 @@ class _LazyConvXdMixin(LazyModuleMixin):
         self._wait_for(*(("weight", "bias") if bias else ("weight",)), **factory)
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, once they have a shape."""
+        """Reinitialize the parameters, once they have a shape."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()      # type: ignore[misc]
 
     def initialize_parameters(self: Any, input: Any, *args: Any, **kwargs: Any) -> None:
-        """Make filters for the channels of ``input``."""
+        """Create filters for the channels of ``input``."""
         if not self.has_uninitialized_params():
             return
         n = self._spatial
@@ -280,6 +280,32 @@ class _LazyConvXdMixin(LazyModuleMixin):
 
 
 class _LazyConv(_LazyConvXdMixin):
+    """A convolution whose parameters get their shapes in the first call.
+
+    Shape: the input is (N, C, {size}) or (C, {size}), which gives in_channels = C; the output is that of the ordinary module.
+
+    Args:
+        out_channels (int): the number of output channels.
+        kernel_size (int or tuple of ints): the filters' size.
+        stride (int or tuple of ints): the step from one window to the next.
+        padding (int, tuple of ints, or str): elements added at both ends of each dimension, "same" or "valid".
+        dilation (int or tuple of ints): the step from one element of a window to the next.
+        groups (int): the number of groups into which the channels are divided.
+        bias (bool): whether to add a learned bias.
+        padding_mode (str): the kind of padding: "zeros", "reflect", "replicate" or "circular".
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
+
+    Example::
+
+        >>> conv = nn.{name}(4, kernel_size=3)
+        >>> conv(torch.randn(2, 3, {x8})).shape
+        torch.Size([2, 4, {x6}])
+        >>> conv.in_channels
+        3
+
+    """
+
     def __init__(self, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: str | Sizes = 0,
                  dilation: Sizes = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None,
                  dtype: Any = None):
@@ -288,6 +314,34 @@ class _LazyConv(_LazyConvXdMixin):
 
 
 class _LazyConvTranspose(_LazyConvXdMixin):
+    """A convolution whose parameters get their shapes in the first call.
+
+    Shape: the input is (N, C, {size}) or (C, {size}), which gives in_channels = C; the output is that of the ordinary module.
+
+    Args:
+        out_channels (int): the number of output channels.
+        kernel_size (int or tuple of ints): the filters' size.
+        stride (int or tuple of ints): the step from one window to the next.
+        padding (int, tuple of ints, or str): elements added at both ends of each dimension; they are taken off the
+            result.
+        output_padding (int or tuple of ints): the number of elements added to the result at one end.
+        groups (int): the number of groups into which the channels are divided.
+        bias (bool): whether to add a learned bias.
+        dilation (int or tuple of ints): the step from one element of a window to the next.
+        padding_mode (str): the kind of padding: "zeros", "reflect", "replicate" or "circular".
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
+
+    Example::
+
+        >>> conv = nn.{name}(4, kernel_size=3)
+        >>> conv(torch.randn(2, 3, {x8})).shape
+        torch.Size([2, 4, {x10}])
+        >>> conv.in_channels
+        3
+
+    """
+
     def __init__(self, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes = 0,
                  output_padding: Sizes = 0, groups: int = 1, bias: bool = True, dilation: Sizes = 1,
                  padding_mode: str = "zeros", device: Any = None, dtype: Any = None):
@@ -296,189 +350,39 @@ class _LazyConvTranspose(_LazyConvXdMixin):
         self._uninitialized(out_channels, bias, {"device": device, "dtype": dtype})
 
 
-class LazyConv1d(_LazyConv, Conv1d):
-    """Conv1d that takes ``in_channels`` from its first input. See torch.nn.LazyConv1d.
-
-    Shape: that of nn.Conv1d; in_channels is that of the first input.
-
-    Args:
-        out_channels (int): channels of the output.
-        kernel_size (int or tuple of ints): of the filters.
-        stride (int or tuple of ints): from one window to the next.
-        padding (int, tuple of ints, or str): elements added at both ends of each dimension, "same" or "valid".
-        dilation (int or tuple of ints): from one element of a window to the next.
-        groups (int): into how many parts the channels are divided.
-        bias (bool): whether there is one that is learnt.
-        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-
-    Example::
-
-        >>> conv = nn.LazyConv1d(4, kernel_size=3)
-        >>> conv(torch.randn(2, 3, 8)).shape
-        torch.Size([2, 4, 6])
-        >>> conv.in_channels
-        3
-
-    """
+class LazyConv1d(_LazyConv, Conv1d, spatial=1):
+    """A Conv1d that takes ``in_channels`` from its first input. See torch.nn.LazyConv1d."""
 
     cls_to_become = Conv1d
 
 
-class LazyConv2d(_LazyConv, Conv2d):
-    """Conv2d that takes ``in_channels`` from its first input. See torch.nn.LazyConv2d.
-
-    Shape: that of nn.Conv2d; in_channels is that of the first input.
-
-    Args:
-        out_channels (int): channels of the output.
-        kernel_size (int or tuple of ints): of the filters.
-        stride (int or tuple of ints): from one window to the next.
-        padding (int, tuple of ints, or str): elements added at both ends of each dimension, "same" or "valid".
-        dilation (int or tuple of ints): from one element of a window to the next.
-        groups (int): into how many parts the channels are divided.
-        bias (bool): whether there is one that is learnt.
-        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-
-    Example::
-
-        >>> conv = nn.LazyConv2d(4, kernel_size=3)
-        >>> conv(torch.randn(2, 3, 8, 8)).shape
-        torch.Size([2, 4, 6, 6])
-        >>> conv.in_channels
-        3
-
-    """
+class LazyConv2d(_LazyConv, Conv2d, spatial=2):
+    """A Conv2d that takes ``in_channels`` from its first input. See torch.nn.LazyConv2d."""
 
     cls_to_become = Conv2d
 
 
-class LazyConv3d(_LazyConv, Conv3d):
-    """Conv3d that takes ``in_channels`` from its first input. See torch.nn.LazyConv3d.
-
-    Shape: that of nn.Conv3d; in_channels is that of the first input.
-
-    Args:
-        out_channels (int): channels of the output.
-        kernel_size (int or tuple of ints): of the filters.
-        stride (int or tuple of ints): from one window to the next.
-        padding (int, tuple of ints, or str): elements added at both ends of each dimension, "same" or "valid".
-        dilation (int or tuple of ints): from one element of a window to the next.
-        groups (int): into how many parts the channels are divided.
-        bias (bool): whether there is one that is learnt.
-        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-
-    Example::
-
-        >>> conv = nn.LazyConv3d(4, kernel_size=3)
-        >>> conv(torch.randn(2, 3, 8, 8, 8)).shape
-        torch.Size([2, 4, 6, 6, 6])
-        >>> conv.in_channels
-        3
-
-    """
+class LazyConv3d(_LazyConv, Conv3d, spatial=3):
+    """A Conv3d that takes ``in_channels`` from its first input. See torch.nn.LazyConv3d."""
 
     cls_to_become = Conv3d
 
 
-class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """ConvTranspose1d that takes ``in_channels`` from its first input. See torch.nn.LazyConvTranspose1d.
-
-    Shape: that of nn.ConvTranspose1d; in_channels is that of the first input.
-
-    Args:
-        out_channels (int): channels of the output.
-        kernel_size (int or tuple of ints): of the filters.
-        stride (int or tuple of ints): from one window to the next.
-        padding (int, tuple of ints, or str): elements added at both ends of each dimension; they are taken off the
-            result.
-        output_padding (int or tuple of ints): added to the result's size at one end.
-        groups (int): into how many parts the channels are divided.
-        bias (bool): whether there is one that is learnt.
-        dilation (int or tuple of ints): from one element of a window to the next.
-        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-
-    Example::
-
-        >>> conv = nn.LazyConvTranspose1d(4, kernel_size=3)
-        >>> conv(torch.randn(2, 3, 8)).shape
-        torch.Size([2, 4, 10])
-        >>> conv.in_channels
-        3
-
-    """
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d, spatial=1):
+    """A ConvTranspose1d that takes ``in_channels`` from its first input. See torch.nn.LazyConvTranspose1d."""
 
     cls_to_become = ConvTranspose1d
 
 
-class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """ConvTranspose2d that takes ``in_channels`` from its first input. See torch.nn.LazyConvTranspose2d.
-
-    Shape: that of nn.ConvTranspose2d; in_channels is that of the first input.
-
-    Args:
-        out_channels (int): channels of the output.
-        kernel_size (int or tuple of ints): of the filters.
-        stride (int or tuple of ints): from one window to the next.
-        padding (int, tuple of ints, or str): elements added at both ends of each dimension; they are taken off the
-            result.
-        output_padding (int or tuple of ints): added to the result's size at one end.
-        groups (int): into how many parts the channels are divided.
-        bias (bool): whether there is one that is learnt.
-        dilation (int or tuple of ints): from one element of a window to the next.
-        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-
-    Example::
-
-        >>> conv = nn.LazyConvTranspose2d(4, kernel_size=3)
-        >>> conv(torch.randn(2, 3, 8, 8)).shape
-        torch.Size([2, 4, 10, 10])
-        >>> conv.in_channels
-        3
-
-    """
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d, spatial=2):
+    """A ConvTranspose2d that takes ``in_channels`` from its first input. See torch.nn.LazyConvTranspose2d."""
 
     cls_to_become = ConvTranspose2d
 
 
-class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """ConvTranspose3d that takes ``in_channels`` from its first input. See torch.nn.LazyConvTranspose3d.
-
-    Shape: that of nn.ConvTranspose3d; in_channels is that of the first input.
-
-    Args:
-        out_channels (int): channels of the output.
-        kernel_size (int or tuple of ints): of the filters.
-        stride (int or tuple of ints): from one window to the next.
-        padding (int, tuple of ints, or str): elements added at both ends of each dimension; they are taken off the
-            result.
-        output_padding (int or tuple of ints): added to the result's size at one end.
-        groups (int): into how many parts the channels are divided.
-        bias (bool): whether there is one that is learnt.
-        dilation (int or tuple of ints): from one element of a window to the next.
-        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-
-    Example::
-
-        >>> conv = nn.LazyConvTranspose3d(4, kernel_size=3)
-        >>> conv(torch.randn(2, 3, 8, 8, 8)).shape
-        torch.Size([2, 4, 10, 10, 10])
-        >>> conv.in_channels
-        3
-
-    """
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d, spatial=3):
+    """A ConvTranspose3d that takes ``in_channels`` from its first input. See torch.nn.LazyConvTranspose3d."""
 
     cls_to_become = ConvTranspose3d
 
-del Spatial, _Conv, _LazyConv, _LazyConvTranspose      # PyTorch's module has no such names
+del Spatial, _Conv, _LazyConv, _LazyConvTranspose      # PyTorch's module does not have these names

@@ -26,14 +26,14 @@ class _InstanceNorm(_NormBase):
     affine (a warning where it is not), and where a channel has one element only.
 
     Args:
-        num_features (int): the channels C.
-        eps (float): added to a denominator, so that it is not 0.
-        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
-        affine (bool): whether there are weights and biases that are learnt.
-        track_running_stats (bool): keeps running statistics, which evaluation uses.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-        bias (bool): whether there is one that is learnt.
+        num_features (int): the number of channels C.
+        eps (float): added to the denominator, so that it is not 0.
+        momentum (float or None): the weight of new statistics in the running ones; None averages over all batches.
+        affine (bool): whether there are learned weights and biases.
+        track_running_stats (bool): whether to keep running statistics, which evaluation uses.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
+        bias (bool): whether to add a learned bias.
 
     Example::
 
@@ -81,7 +81,9 @@ class _InstanceNorm(_NormBase):
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
                               error_msgs) -> None:
-        """Files of PyTorch before 0.4.0 hold statistics that modules no longer keep by default."""
+        """Load a module's state. Files of PyTorch before 0.4.0 hold statistics that modules no longer keep by
+        default.
+        """
         if local_metadata.get("version") is None and not self.track_running_stats:
             found = [name for name in _STATISTICS if state_dict.pop(prefix + name, None) is not None]
             if found:
@@ -107,76 +109,19 @@ class InstanceNorm3d(_InstanceNorm, spatial=3):
     """Instance normalization over three dimensions. See torch.nn.InstanceNorm3d."""
 
 
-class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
-    """InstanceNorm1d that takes ``num_features`` from its first input. See torch.nn.LazyInstanceNorm1d.
-
-    Shape: that of nn.InstanceNorm1d; C is that of the first input.
-
-    Args:
-        eps (float): added to a denominator, so that it is not 0.
-        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
-        affine (bool): whether there are weights and biases that are learnt.
-        track_running_stats (bool): keeps running statistics, which evaluation uses.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-        bias (bool): whether there is one that is learnt.
-
-    Example::
-
-        >>> norm = nn.LazyInstanceNorm1d()
-        >>> norm(torch.randn(2, 3, 8)).shape
-        torch.Size([2, 3, 8])
-
-    """
+class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d, spatial=1):
+    """An InstanceNorm1d that takes ``num_features`` from its first input. See torch.nn.LazyInstanceNorm1d."""
 
     cls_to_become = InstanceNorm1d
 
 
-class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
-    """InstanceNorm2d that takes ``num_features`` from its first input. See torch.nn.LazyInstanceNorm2d.
-
-    Shape: that of nn.InstanceNorm2d; C is that of the first input.
-
-    Args:
-        eps (float): added to a denominator, so that it is not 0.
-        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
-        affine (bool): whether there are weights and biases that are learnt.
-        track_running_stats (bool): keeps running statistics, which evaluation uses.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-        bias (bool): whether there is one that is learnt.
-
-    Example::
-
-        >>> norm = nn.LazyInstanceNorm2d()
-        >>> norm(torch.randn(2, 3, 8, 8)).shape
-        torch.Size([2, 3, 8, 8])
-
-    """
+class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d, spatial=2):
+    """An InstanceNorm2d that takes ``num_features`` from its first input. See torch.nn.LazyInstanceNorm2d."""
 
     cls_to_become = InstanceNorm2d
 
 
-class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
-    """InstanceNorm3d that takes ``num_features`` from its first input. See torch.nn.LazyInstanceNorm3d.
-
-    Shape: that of nn.InstanceNorm3d; C is that of the first input.
-
-    Args:
-        eps (float): added to a denominator, so that it is not 0.
-        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
-        affine (bool): whether there are weights and biases that are learnt.
-        track_running_stats (bool): keeps running statistics, which evaluation uses.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-        bias (bool): whether there is one that is learnt.
-
-    Example::
-
-        >>> norm = nn.LazyInstanceNorm3d()
-        >>> norm(torch.randn(2, 3, 8, 8, 8)).shape
-        torch.Size([2, 3, 8, 8, 8])
-
-    """
+class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d, spatial=3):
+    """An InstanceNorm3d that takes ``num_features`` from its first input. See torch.nn.LazyInstanceNorm3d."""
 
     cls_to_become = InstanceNorm3d
