@@ -64,8 +64,9 @@ def _not_built(what: str) -> NotImplementedError:
 
 def load(repo_or_dir: Any, model: str, *args: Any, source: str = "github", trust_repo: Any = None, force_reload: bool = False,
          verbose: bool = True, skip_validation: bool = False, **kwargs: Any) -> Any:
-    """Call an entry of a local folder's ``hubconf.py``; raise NotImplementedError for ``github``. See
-    torch.hub.load.
+    """Call an entry of a local folder's ``hubconf.py``; raise NotImplementedError for ``github``.
+
+    See torch.hub.load.
     """
     return _local(repo_or_dir, source, model)(*args, **kwargs)
 

@@ -218,7 +218,7 @@ class inference_mode(_Context):
     """A stronger ``no_grad``: tensors created in the mode can never enter autograd. See torch.inference_mode.
 
     Args:
-        mode (bool, or a function to decorate): False turns it off inside another block.
+        mode (bool, or a function to decorate): False turns the mode off within another block.
 
     Raises:
         RuntimeError: outside, where such a tensor is to be saved for backward or written to.

@@ -97,8 +97,9 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
 
 
 def get_default_nowrap_functions() -> set[Callable]:
-    """Return functions whose results are not wrapped in subclasses. See
-    torch.overrides.get_default_nowrap_functions.
+    """Return functions whose results are not wrapped in subclasses.
+
+    See torch.overrides.get_default_nowrap_functions.
     """
     return {vars(Tensor)[name].__get__ for name in ("_base", "grad", "_grad") if name in vars(Tensor)}
 

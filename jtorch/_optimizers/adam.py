@@ -37,17 +37,17 @@ class Adam(AdamLike):
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
-            pairs, or of dicts, each a group with options of its own.
+            pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the learning rate.
-        betas (float, float): how much of the running averages of the gradient and of its square is kept each step.
-        eps (float): added to a denominator, so that it is not 0.
-        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
-        amsgrad (bool): divides by the largest second moment so far (Reddi et al. 2018, arXiv:1904.09237).
+        betas (float, float): the fractions of the running averages of the gradient and its square kept each step.
+        eps (float): added to the denominator, so that it is not 0.
+        weight_decay (float): the factor of an L2 penalty: this times the parameter is added to the gradient.
+        amsgrad (bool): whether to divide by the largest second moment so far (Reddi et al. 2018, arXiv:1904.09237).
         foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
-        maximize (bool): goes up the gradient instead of down.
-        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        maximize (bool): whether to maximize the objective instead of minimizing it.
+        differentiable (bool): whether to record the step, so that gradients flow through it.
         fused (bool or None): accepted; a step is one compiled call for all parameters in any case.
-        decoupled_weight_decay (bool): decay as AdamW has it.
+        decoupled_weight_decay (bool): whether to decay weights as AdamW does.
 
     Raises:
         ValueError: an option outside of its range, no parameters, or a parameter in two groups.
@@ -94,16 +94,16 @@ class AdamW(Adam):
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
-            pairs, or of dicts, each a group with options of its own.
+            pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the learning rate.
-        betas (float, float): how much of the running averages of the gradient and of its square is kept each step.
-        eps (float): added to a denominator, so that it is not 0.
+        betas (float, float): the fractions of the running averages of the gradient and its square kept each step.
+        eps (float): added to the denominator, so that it is not 0.
         weight_decay (float): each step, the parameter loses this times ``lr`` of itself; the gradient is left alone
             (decoupled).
-        amsgrad (bool): divides by the largest second moment so far (Reddi et al. 2018, arXiv:1904.09237).
-        maximize (bool): goes up the gradient instead of down.
+        amsgrad (bool): whether to divide by the largest second moment so far (Reddi et al. 2018, arXiv:1904.09237).
+        maximize (bool): whether to maximize the objective instead of minimizing it.
         foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
-        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        differentiable (bool): whether to record the step, so that gradients flow through it.
         fused (bool or None): accepted; a step is one compiled call for all parameters in any case.
 
     Raises:

@@ -23,14 +23,14 @@ class Adamax(AdamLike):
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
-            pairs, or of dicts, each a group with options of its own.
+            pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the learning rate.
-        betas (float, float): how much of the running average of the gradient and of its largest magnitude is kept.
-        eps (float): added to a denominator, so that it is not 0.
-        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
+        betas (float, float): the fractions of the gradient's running average and largest magnitude kept each step.
+        eps (float): added to the denominator, so that it is not 0.
+        weight_decay (float): the factor of an L2 penalty: this times the parameter is added to the gradient.
         foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
-        maximize (bool): goes up the gradient instead of down.
-        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        maximize (bool): whether to maximize the objective instead of minimizing it.
+        differentiable (bool): whether to record the step, so that gradients flow through it.
 
     Raises:
         ValueError: an option outside of its range, no parameters, or a parameter in two groups.
@@ -63,16 +63,16 @@ class NAdam(AdamLike):
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
-            pairs, or of dicts, each a group with options of its own.
+            pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the learning rate.
-        betas (float, float): how much of the running averages of the gradient and of its square is kept each step.
-        eps (float): added to a denominator, so that it is not 0.
-        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
-        momentum_decay (float): how fast the momentum grows towards ``betas[0]``.
-        decoupled_weight_decay (bool): decay as AdamW has it.
+        betas (float, float): the fractions of the running averages of the gradient and its square kept each step.
+        eps (float): added to the denominator, so that it is not 0.
+        weight_decay (float): the factor of an L2 penalty: this times the parameter is added to the gradient.
+        momentum_decay (float): the rate at which the momentum grows towards ``betas[0]``.
+        decoupled_weight_decay (bool): whether to decay weights as AdamW does.
         foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
-        maximize (bool): goes up the gradient instead of down.
-        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        maximize (bool): whether to maximize the objective instead of minimizing it.
+        differentiable (bool): whether to record the step, so that gradients flow through it.
 
     Raises:
         ValueError: an option outside of its range, no parameters, or a parameter in two groups.
@@ -118,15 +118,15 @@ class RAdam(AdamLike):
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
-            pairs, or of dicts, each a group with options of its own.
+            pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the learning rate.
-        betas (float, float): how much of the running averages of the gradient and of its square is kept each step.
-        eps (float): added to a denominator, so that it is not 0.
-        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
-        decoupled_weight_decay (bool): decay as AdamW has it.
+        betas (float, float): the fractions of the running averages of the gradient and its square kept each step.
+        eps (float): added to the denominator, so that it is not 0.
+        weight_decay (float): the factor of an L2 penalty: this times the parameter is added to the gradient.
+        decoupled_weight_decay (bool): whether to decay weights as AdamW does.
         foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
-        maximize (bool): goes up the gradient instead of down.
-        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        maximize (bool): whether to maximize the objective instead of minimizing it.
+        differentiable (bool): whether to record the step, so that gradients flow through it.
 
     Raises:
         ValueError: an option outside of its range, no parameters, or a parameter in two groups.
@@ -161,11 +161,11 @@ class SparseAdam(Optimizer):
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
-            pairs, or of dicts, each a group with options of its own.
+            pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the learning rate.
-        betas (float, float): how much of the running averages of the gradient and of its square is kept each step.
-        eps (float): added to a denominator, so that it is not 0.
-        maximize (bool): goes up the gradient instead of down.
+        betas (float, float): the fractions of the running averages of the gradient and its square kept each step.
+        eps (float): added to the denominator, so that it is not 0.
+        maximize (bool): whether to maximize the objective instead of minimizing it.
 
     Raises:
         ValueError: an option outside of its range, no parameters, or a parameter in two groups.

@@ -18,15 +18,15 @@ class Adagrad(MultiTensorOptimizer):
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
-            pairs, or of dicts, each a group with options of its own.
+            pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the learning rate.
         lr_decay (float): the rate is divided by 1 + (step - 1) times this.
-        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
-        initial_accumulator_value (float): what the sums of squares begin with.
-        eps (float): added to a denominator, so that it is not 0.
+        weight_decay (float): the factor of an L2 penalty: this times the parameter is added to the gradient.
+        initial_accumulator_value (float): the first value of the sums of squares.
+        eps (float): added to the denominator, so that it is not 0.
         foreach (bool or None): accepted; a step is one compiled call for all parameters in any case.
-        maximize (bool): goes up the gradient instead of down.
-        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        maximize (bool): whether to maximize the objective instead of minimizing it.
+        differentiable (bool): whether to record the step, so that gradients flow through it.
         fused (bool or None): accepted; a step is one compiled call for all parameters in any case.
 
     Raises:
@@ -80,14 +80,14 @@ class Adadelta(MultiTensorOptimizer):
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
-            pairs, or of dicts, each a group with options of its own.
+            pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): a factor of the step.
-        rho (float): how much of the running averages is kept each step.
-        eps (float): added to a denominator, so that it is not 0.
-        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
+        rho (float): the fraction of the running averages kept each step.
+        eps (float): added to the denominator, so that it is not 0.
+        weight_decay (float): the factor of an L2 penalty: this times the parameter is added to the gradient.
         foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
-        maximize (bool): goes up the gradient instead of down.
-        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        maximize (bool): whether to maximize the objective instead of minimizing it.
+        differentiable (bool): whether to record the step, so that gradients flow through it.
 
     Raises:
         ValueError: an option outside of its range, no parameters, or a parameter in two groups.
@@ -132,16 +132,16 @@ class RMSprop(MultiTensorOptimizer):
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
-            pairs, or of dicts, each a group with options of its own.
+            pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the learning rate.
-        alpha (float): how much of the mean square is kept each step.
-        eps (float): added to a denominator, so that it is not 0.
-        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
-        momentum (float): of the previous step's change, how much is kept.
-        centered (bool): divides by an estimate of the deviation instead of the mean square's root.
+        alpha (float): the fraction of the mean square kept each step.
+        eps (float): added to the denominator, so that it is not 0.
+        weight_decay (float): the factor of an L2 penalty: this times the parameter is added to the gradient.
+        momentum (float): the fraction of the previous step's change that is kept.
+        centered (bool): whether to divide by an estimate of the standard deviation instead.
         foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
-        maximize (bool): goes up the gradient instead of down.
-        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        maximize (bool): whether to maximize the objective instead of minimizing it.
+        differentiable (bool): whether to record the step, so that gradients flow through it.
 
     Raises:
         ValueError: an option outside of its range, no parameters, or a parameter in two groups.
@@ -193,14 +193,14 @@ class Rprop(MultiTensorOptimizer):
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
-            pairs, or of dicts, each a group with options of its own.
+            pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the first step's size.
         etas (float, float): the factors of a step's size where the gradient's sign has changed, and where it has
             not.
-        step_sizes (float, float): the least and the largest size.
+        step_sizes (float, float): the smallest and the largest step size.
         foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
-        maximize (bool): goes up the gradient instead of down.
-        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        maximize (bool): whether to maximize the objective instead of minimizing it.
+        differentiable (bool): whether to record the step, so that gradients flow through it.
 
     Raises:
         ValueError: an option outside of its range, no parameters, or a parameter in two groups.
@@ -245,15 +245,15 @@ class ASGD(MultiTensorOptimizer):
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
-            pairs, or of dicts, each a group with options of its own.
+            pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the learning rate.
-        lambd (float): how fast the rate and the weights decay.
+        lambd (float): the decay of the rate and of the weights.
         alpha (float): the power of the rate's decay.
-        t0 (float): the step from which on the average is taken.
-        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
+        t0 (float): the step from which on the average is computed.
+        weight_decay (float): the factor of an L2 penalty: this times the parameter is added to the gradient.
         foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
-        maximize (bool): goes up the gradient instead of down.
-        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        maximize (bool): whether to maximize the objective instead of minimizing it.
+        differentiable (bool): whether to record the step, so that gradients flow through it.
 
     Raises:
         ValueError: an option outside of its range, no parameters, or a parameter in two groups.
@@ -301,16 +301,16 @@ class Adafactor(MultiTensorOptimizer):
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
-            pairs, or of dicts, each a group with options of its own.
+            pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the largest relative step.
-        beta2_decay (float): the power of the step number by which second moments forget.
+        beta2_decay (float): the exponent of the step number in the decay of second moments.
         eps (float or None, float): added to squares (None: the dtype's machine epsilon), and the least scale of a
             parameter.
-        d (float): where the root mean square of an update is cut.
+        d (float): the limit of an update's root mean square.
         weight_decay (float): each step, the parameter loses this times ``lr`` of itself; the gradient is left alone
             (decoupled).
         foreach (bool or None): accepted; a step is one compiled call for all parameters in any case.
-        maximize (bool): goes up the gradient instead of down.
+        maximize (bool): whether to maximize the objective instead of minimizing it.
 
     Raises:
         ValueError: an option outside of its range, no parameters, or a parameter in two groups.

@@ -28,11 +28,11 @@ class LBFGS(Optimizer):
     Args:
         params: the parameters, all on one device.
         lr: the step length (the first one to try, with a line search).
-        max_iter: iterations a step.
-        max_eval: evaluations of the closure a step; 1.25 times ``max_iter`` if None.
-        tolerance_grad: a step ends where no element of the gradient is larger.
-        tolerance_change: a step ends where neither the loss nor any parameter changes by more.
-        history_size: how many past gradients and steps stand for the curvature.
+        max_iter: the number of iterations per step.
+        max_eval: the number of closure evaluations per step; None means 1.25 times ``max_iter``.
+        tolerance_grad: a step ends if no element of the gradient is larger.
+        tolerance_change: a step ends if neither the loss nor any parameter changes by more.
+        history_size: the number of past gradients and steps that approximate the curvature.
         line_search_fn: ``"strong_wolfe"`` or None.
 
     Raises:

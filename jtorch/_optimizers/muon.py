@@ -16,12 +16,12 @@ class Muon(MultiTensorOptimizer):
         lr (float or Tensor of one element): the learning rate.
         weight_decay (float): each step, the parameter loses this times ``lr`` of itself; the gradient is left alone
             (decoupled).
-        momentum (float): of the previous step's change, how much is kept.
-        nesterov (bool): looks ahead along the momentum.
-        ns_coefficients (float, float, float): of the Newton-Schulz iteration's polynomial.
-        eps (float): the least norm that a matrix is divided by.
-        ns_steps (int): how many iterations, below 100.
-        adjust_lr_fn (str or None): how the rate follows the matrix's shape: "original" (also None) or
+        momentum (float): the fraction of the previous step's change that is kept.
+        nesterov (bool): whether to use Nesterov momentum.
+        ns_coefficients (float, float, float): the coefficients of the Newton-Schulz iteration's polynomial.
+        eps (float): the smallest norm by which a matrix is divided.
+        ns_steps (int): the number of iterations, below 100.
+        adjust_lr_fn (str or None): the dependence of the rate on the matrix's shape: "original" (also None) or
             "match_rms_adamw".
 
     Raises:

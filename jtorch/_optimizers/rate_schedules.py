@@ -229,7 +229,7 @@ class CosineAnnealingLR(LRScheduler):
 
     Args:
         T_max (int): the epochs of half a period.
-        eta_min (float): the least rate.
+        eta_min (float): the smallest rate.
 
     Source: Loshchilov and Hutter 2017, arXiv:1608.03983, without the restarts.
 
@@ -268,7 +268,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     Args:
         T_0 (int): the epochs of the first cosine.
         T_mult (int): the factor by which each following cosine is longer.
-        eta_min (float): the least rate.
+        eta_min (float): the smallest rate.
 
     Raises:
         ValueError: ``T_0`` is no positive int, ``T_mult`` no int from 1 on, or ``eta_min`` no number.
@@ -331,7 +331,7 @@ class ReduceLROnPlateau(LRScheduler):
         threshold (float), threshold_mode (str): the smallest improvement that counts, relative ("rel") or absolute
             ("abs").
         cooldown (int): the number of epochs after a change in which bad epochs do not count.
-        min_lr (float, or one for each group): the least rate.
+        min_lr (float, or one for each group): the smallest rate.
         eps (float): the smallest change that is made.
 
     Raises:

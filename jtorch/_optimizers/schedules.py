@@ -44,16 +44,16 @@ class CyclicLR(_MomentumScheduler):
 
     Args:
         optimizer (Optimizer): the optimizer whose groups' rates are set.
-        base_lr, max_lr (float, or one for each group): the least and the largest rate.
+        base_lr, max_lr (float, or one for each group): the smallest and the largest rate.
         step_size_up, step_size_down (int): the batches of each half; both the same if ``step_size_down`` is None.
         mode (str): "triangular", "triangular2" (each cycle half as high) or "exp_range" (``gamma`` to the number of
             batches).
         gamma (float): for "exp_range".
         scale_fn, scale_mode: a height (float) as a function of the cycle ("cycle") or the batch ("iterations"), in
             place of ``mode``.
-        cycle_momentum (bool): the momentum goes the other way, between ``base_momentum`` and ``max_momentum``.
-        base_momentum, max_momentum (float, or one for each group): its bounds.
-        last_epoch (int): the batch to go on after; -1 starts.
+        cycle_momentum (bool): whether the momentum cycles inversely, between ``base_momentum`` and ``max_momentum``.
+        base_momentum, max_momentum (float, or one for each group): the limits of the momentum.
+        last_epoch (int): the last batch, to resume after it; -1 starts.
 
     Raises:
         TypeError: ``optimizer`` is no Optimizer.
@@ -150,14 +150,14 @@ class OneCycleLR(_MomentumScheduler):
         max_lr (float, or one for each group): the largest rate.
         total_steps (int or None): the steps of the cycle; else ``epochs`` times ``steps_per_epoch``.
         epochs, steps_per_epoch (int or None): see above.
-        pct_start (float): the part of the cycle in which the rate grows.
+        pct_start (float): the fraction of the cycle in which the rate grows.
         anneal_strategy (str): "cos" or "linear".
-        cycle_momentum (bool): the momentum goes the other way, between ``max_momentum`` and ``base_momentum``.
-        base_momentum, max_momentum (float, or one for each group): its bounds.
+        cycle_momentum (bool): whether the momentum cycles inversely, between ``max_momentum`` and ``base_momentum``.
+        base_momentum, max_momentum (float, or one for each group): the limits of the momentum.
         div_factor, final_div_factor (float): ``max_lr / div_factor`` is the first rate, and that over
             ``final_div_factor`` the last.
-        three_phase (bool): comes down to the first rate before it goes on to the last.
-        last_epoch (int): the step to go on after; -1 starts.
+        three_phase (bool): whether the rate first returns to the initial rate, and then falls to the final one.
+        last_epoch (int): the last step, to resume after it; -1 starts.
 
     Raises:
         ValueError: neither ``total_steps`` nor both others, numbers outside of their range, an unknown strategy, or
@@ -268,7 +268,7 @@ class SequentialLR(_Composed):
     Args:
         optimizer (Optimizer): the optimizer whose groups' rates are set.
         schedulers (list of LRSchedulers): in the order of their use.
-        milestones (list of ints): the epochs at which the next one takes over, one fewer than schedulers.
+        milestones (list of ints): the epochs at which the next scheduler starts, one fewer than schedulers.
         last_epoch (int): the last epoch, to resume after it; -1 starts, and stores each group's ``initial_lr``.
 
     Raises:
@@ -331,8 +331,8 @@ class ChainedScheduler(_Composed):
     """Steps several schedulers together. See torch.optim.lr_scheduler.ChainedScheduler.
 
     Args:
-        schedulers (sequence of LRSchedulers): of one optimizer, in the order in which they change the rate.
-        optimizer (Optimizer or None): theirs, if given.
+        schedulers (sequence of LRSchedulers): schedulers of one optimizer, in the order in which they step.
+        optimizer (Optimizer or None): the schedulers' optimizer, if given.
 
     Raises:
         ValueError: no schedulers, schedulers of several optimizers, or one whose ``step`` takes a metric.

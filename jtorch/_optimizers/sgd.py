@@ -14,15 +14,15 @@ class SGD(MultiTensorOptimizer):
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
-            pairs, or of dicts, each a group with options of its own.
+            pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the learning rate.
-        momentum (float): of the previous step's change, how much is kept.
-        dampening (float): of the gradient, how much is left out of the momentum.
-        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
-        nesterov (bool): looks ahead along the momentum; wants ``momentum > 0`` and ``dampening == 0``.
-        maximize (bool): goes up the gradient instead of down.
+        momentum (float): the fraction of the previous step's change that is kept.
+        dampening (float): the fraction of the gradient that does not enter the momentum.
+        weight_decay (float): the factor of an L2 penalty: this times the parameter is added to the gradient.
+        nesterov (bool): whether to use Nesterov momentum; needs ``momentum > 0`` and ``dampening == 0``.
+        maximize (bool): whether to maximize the objective instead of minimizing it.
         foreach (bool or None): accepted; a step is one compiled call for all parameters in any case.
-        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        differentiable (bool): whether to record the step, so that gradients flow through it.
         fused (bool or None): accepted; a step is one compiled call for all parameters in any case.
 
     Raises:

@@ -32,7 +32,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable:
     """Return a function that updates lists of exponential moving averages in place.
 
     Args:
-        decay (float): of the averages, how much is kept.
+        decay (float): the fraction of the averages kept each step.
 
     Returns:
         a function of (averages, values, number so far), lists of Tensors, that changes the averages.
@@ -89,7 +89,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable:
     """Return a function that computes the next exponential moving average of one tensor.
 
     Args:
-        decay (float): of the average, how much is kept.
+        decay (float): the fraction of the average kept each step.
 
     Returns:
         a function of (average, value, number of averages so far), Tensors of one shape, that gives the new average.
@@ -140,10 +140,10 @@ class AveragedModel(Module):
 
     Args:
         model: the model, which is copied.
-        device: where the averages live; where the model does, if None.
+        device: the device of the averages; None means the model's.
         avg_fn: ``(average, current, number averaged) -> new average``, for one tensor.
         multi_avg_fn: ``(averages, currents, number averaged)``, which updates lists of tensors in place.
-        use_buffers: averages the buffers too; they are copied otherwise.
+        use_buffers: whether to average the buffers too; otherwise they are copied.
 
     Raises:
         AssertionError: both functions are given.
@@ -213,7 +213,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     Args:
         loader: batches: tensors, or lists and tuples whose first element is one.
         model: the model, which is called on each batch in training mode; its mode and momenta are restored.
-        device: where batches are sent first, if given.
+        device: the device to which batches are moved first, if given.
 
     Example::
 
@@ -244,11 +244,11 @@ class SWALR(LRScheduler):
     """Anneals the learning rate to a fixed value, for weight averaging. See torch.optim.swa_utils.SWALR.
 
     Args:
-        optimizer: whose groups get a rate.
+        optimizer: the optimizer whose groups' rates are set.
         swa_lr: the rate at the end, or one for each group.
-        anneal_epochs: how many epochs it takes.
+        anneal_epochs: the number of epochs until the final rate.
         anneal_strategy: ``"cos"`` or ``"linear"``.
-        last_epoch: the epoch to go on after; -1 to start.
+        last_epoch: the last epoch, to resume after it; -1 starts.
 
     Raises:
         ValueError: another strategy, or a number of epochs that is no natural number.

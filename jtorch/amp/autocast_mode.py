@@ -47,8 +47,9 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 
 
 def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
-    """Turn autocast on or off: ``(device_type, enabled)``, or ``(enabled)`` for cuda. See
-    torch.set_autocast_enabled.
+    """Turn autocast on or off: ``(device_type, enabled)``, or ``(enabled)`` for cuda.
+
+    See torch.set_autocast_enabled.
     """
     given = [*args, *(kwargs[k] for k in ("device_type", "enabled") if k in kwargs)]
     device_type, enabled = given if len(given) == 2 else ("cuda", given[0])
@@ -113,8 +114,8 @@ class autocast:  # noqa: N801
         device_type: ``"cpu"``, ``"cuda"``, …; only tensors on such devices are cast.
         dtype: the lower precision; ``get_autocast_dtype(device_type)`` if None.
         enabled: False turns autocast off inside another block.
-        cache_enabled: keeps the casts of leaves that require a gradient until the outermost block ends. A weight that is
-            written to meanwhile is cast anew.
+        cache_enabled: whether to cache casts of leaves that require a gradient until the outermost block ends. A weight that is
+            written to in the meantime is cast again.
 
     Raises:
         ValueError: ``device_type`` is no string.
@@ -225,8 +226,8 @@ def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: dt
 
     Args:
         fwd: the function ``forward(ctx, ...)``; without it, a decorator is returned.
-        device_type (str): whose autocast.
-        cast_inputs (dtype or None): what floating point Tensors among the arguments are cast to.
+        device_type (str): the device type whose autocast is meant.
+        cast_inputs (dtype or None): the dtype to which floating point arguments are cast.
 
     Returns:
         the decorated function.
@@ -267,7 +268,7 @@ def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Any:
 
     Args:
         bwd: the function ``backward(ctx, *grads)``; without it, a decorator is returned.
-        device_type (str): whose autocast.
+        device_type (str): the device type whose autocast is meant.
 
     Returns:
         the decorated function.

@@ -42,12 +42,12 @@ class GradScaler:
     step undoes itself.
 
     Args:
-        device: the type of the device that trains.
+        device: the device type used for training.
         init_scale: the first scale.
-        growth_factor: what the scale is multiplied with after ``growth_interval`` good steps.
-        backoff_factor: what it is multiplied with after a bad one.
-        growth_interval: how many good steps it takes.
-        enabled: False makes ``step`` the optimizer's, and the other methods do nothing.
+        growth_factor: the factor of the scale after ``growth_interval`` steps without overflow.
+        backoff_factor: the factor of the scale after an overflow.
+        growth_interval: the number of steps without overflow before the scale grows.
+        enabled: False makes ``step`` call the optimizer's step and the other methods do nothing.
 
     Raises:
         AssertionError: factors that do not grow and shrink.

@@ -46,8 +46,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """Return a view of ``tensor`` that carries ``tangent`` as its forward gradient. See
-    torch.autograd.forward_ad.make_dual.
+    """Return a view of ``tensor`` that carries ``tangent`` as its forward gradient.
+
+    See torch.autograd.forward_ad.make_dual.
 
     The tangent is kept as it is where it lies in memory as the tensor does, and copied otherwise.
     """
@@ -120,8 +121,9 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """Split a tensor into a view that is not dual and its forward gradient. See
-    torch.autograd.forward_ad.unpack_dual.
+    """Split a tensor into a view that is not dual and its forward gradient.
+
+    See torch.autograd.forward_ad.unpack_dual.
     """
     if (_current_level if level is None else level) < 0 or not _numbers:
         return UnpackedDualTensor(tensor, None)

@@ -420,8 +420,9 @@ class Error(Node):
 
 
 def once_differentiable(fn: Callable) -> Callable:
-    """Mark a ``backward`` whose result cannot be differentiated again. See
-    torch.autograd.function.once_differentiable.
+    """Mark a ``backward`` whose result cannot be differentiated again.
+
+    See torch.autograd.function.once_differentiable.
     """
     @functools.wraps(fn)
     def wrapper(ctx, *args, **kwargs):

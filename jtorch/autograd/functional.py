@@ -126,10 +126,10 @@ def vjp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
 
     Args:
         func: a function of Tensors that returns a Tensor or a tuple of them.
-        inputs (Tensor or tuple of Tensors): where it is differentiated; floating or complex, any shapes.
-        v (Tensor or tuple of Tensors): of the outputs' shapes; may be left out for one output of one element.
-        create_graph (bool): records the computation, so that the result can be differentiated.
-        strict (bool): an output that does not depend on an input is an error, not a zero.
+        inputs (Tensor or tuple of Tensors): the arguments, floating or complex, any shapes.
+        v (Tensor or tuple of Tensors): the vector, of the outputs' shapes; optional for one output of one element.
+        create_graph (bool): whether to record the computation, so that the result can be differentiated.
+        strict (bool): whether an output that does not depend on an input is an error instead of zero.
 
     Returns:
         (outputs, product), the product of the inputs' form and shapes.
@@ -173,10 +173,10 @@ def jvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
 
     Args:
         func: a function of Tensors that returns a Tensor or a tuple of them.
-        inputs (Tensor or tuple of Tensors): where it is differentiated; floating or complex, any shapes.
-        v (Tensor or tuple of Tensors): of the inputs' shapes; may be left out for one input of one element.
-        create_graph (bool): records the computation, so that the result can be differentiated.
-        strict (bool): an output that does not depend on an input is an error, not a zero.
+        inputs (Tensor or tuple of Tensors): the arguments, floating or complex, any shapes.
+        v (Tensor or tuple of Tensors): the vector, of the inputs' shapes; optional for one input of one element.
+        create_graph (bool): whether to record the computation, so that the result can be differentiated.
+        strict (bool): whether an output that does not depend on an input is an error instead of zero.
 
     Returns:
         (outputs, product), the product of the outputs' form and shapes.
@@ -221,10 +221,10 @@ def vhp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
 
     Args:
         func: a function of Tensors that returns a Tensor or a tuple of them.
-        inputs (Tensor or tuple of Tensors): where it is differentiated; floating or complex, any shapes.
-        v (Tensor or tuple of Tensors): of the inputs' shapes; may be left out for one input of one element.
-        create_graph (bool): records the computation, so that the result can be differentiated.
-        strict (bool): an output that does not depend on an input is an error, not a zero.
+        inputs (Tensor or tuple of Tensors): the arguments, floating or complex, any shapes.
+        v (Tensor or tuple of Tensors): the vector, of the inputs' shapes; optional for one input of one element.
+        create_graph (bool): whether to record the computation, so that the result can be differentiated.
+        strict (bool): whether an output that does not depend on an input is an error instead of zero.
 
     Returns:
         (output, product), the product of the inputs' form and shapes.
@@ -255,10 +255,10 @@ def hvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
 
     Args:
         func: a function of Tensors that returns a Tensor or a tuple of them.
-        inputs (Tensor or tuple of Tensors): where it is differentiated; floating or complex, any shapes.
-        v (Tensor or tuple of Tensors): of the inputs' shapes; may be left out for one input of one element.
-        create_graph (bool): records the computation, so that the result can be differentiated.
-        strict (bool): an output that does not depend on an input is an error, not a zero.
+        inputs (Tensor or tuple of Tensors): the arguments, floating or complex, any shapes.
+        v (Tensor or tuple of Tensors): the vector, of the inputs' shapes; optional for one input of one element.
+        create_graph (bool): whether to record the computation, so that the result can be differentiated.
+        strict (bool): whether an output that does not depend on an input is an error instead of zero.
 
     Returns:
         (output, product), the product of the inputs' form and shapes.
@@ -297,9 +297,9 @@ def jacobian(func: Callable, inputs: Tensors, create_graph: bool = False, strict
 
     Args:
         func: a function of Tensors that returns a Tensor or a tuple of them.
-        inputs (Tensor or tuple of Tensors): where it is differentiated; floating or complex, any shapes.
-        create_graph (bool): records the computation, so that the result can be differentiated.
-        strict (bool): an output that does not depend on an input is an error, not a zero.
+        inputs (Tensor or tuple of Tensors): the arguments, floating or complex, any shapes.
+        create_graph (bool): whether to record the computation, so that the result can be differentiated.
+        strict (bool): whether an output that does not depend on an input is an error instead of zero.
         vectorize (bool): accepted, see above.
         strategy (str): "reverse-mode" or "forward-mode".
 
@@ -388,9 +388,9 @@ def hessian(func: Callable, inputs: Tensors, create_graph: bool = False, strict:
 
     Args:
         func: a function of Tensors that returns a Tensor or a tuple of them.
-        inputs (Tensor or tuple of Tensors): where it is differentiated; floating or complex, any shapes.
-        create_graph (bool): records the computation, so that the result can be differentiated.
-        strict (bool): an output that does not depend on an input is an error, not a zero.
+        inputs (Tensor or tuple of Tensors): the arguments, floating or complex, any shapes.
+        create_graph (bool): whether to record the computation, so that the result can be differentiated.
+        strict (bool): whether an output that does not depend on an input is an error instead of zero.
         vectorize (bool): accepted; rows are computed one by one.
         outer_jacobian_strategy (str): accepted.
 

@@ -39,19 +39,19 @@ def gradcheck(func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1
     Args:
         func: a function of ``inputs`` that returns a Tensor or a tuple of them.
         inputs (Tensor or tuple): those that require grad are checked; float64 or complex128.
-        eps (float): the step of the differences.
-        atol (float): by how much results may differ.
-        rtol (float): by which part of them.
+        eps (float): the step of the finite differences.
+        atol (float): the absolute tolerance.
+        rtol (float): the relative tolerance.
         raise_exception (bool): raises where they differ, instead of returning False.
-        nondet_tol (float): how far two backwards of the same may differ.
-        check_undefined_grad (bool): gradients that are None are tried too.
-        check_grad_dtypes (bool): a gradient must have its input's dtype.
+        nondet_tol (float): the tolerance between two equal backwards.
+        check_undefined_grad (bool): whether to also check gradients that are None.
+        check_grad_dtypes (bool): whether a gradient must have its input's dtype.
         check_batched_grad (bool): accepted, see above.
         check_batched_forward_grad (bool): accepted.
-        check_forward_ad (bool): checks forward mode too.
-        check_backward_ad (bool): checks backward.
+        check_forward_ad (bool): whether to check forward mode.
+        check_backward_ad (bool): whether to check backward.
         fast_mode (bool): see above.
-        masked (bool or None): accepted; a sparse input is compared by what is stored.
+        masked (bool or None): accepted; sparse inputs are compared by their stored values.
 
     Returns:
         True where all agree.
@@ -106,14 +106,14 @@ def gradgradcheck(func: Callable, inputs: Any, grad_outputs: Any = None, *, eps:
         raise_exception: as in ``gradcheck``.
         nondet_tol: as in ``gradcheck``.
         fast_mode: as in ``gradcheck``.
-        grad_outputs (Tensor, tuple or None): of the outputs' shapes; random ones if None.
-        gen_non_contig_grad_outputs (bool): random ones that are not contiguous.
+        grad_outputs (Tensor, tuple or None): the outputs' gradients, of the outputs' shapes; None draws random ones.
+        gen_non_contig_grad_outputs (bool): accepted.
         check_undefined_grad: as in ``gradcheck``.
         check_grad_dtypes: as in ``gradcheck``.
         check_batched_grad: as in ``gradcheck``.
         masked: as in ``gradcheck``.
-        check_fwd_over_rev (bool): checks forward mode through the backward.
-        check_rev_over_rev (bool): checks the backward of the backward.
+        check_fwd_over_rev (bool): whether to check forward mode through the backward.
+        check_rev_over_rev (bool): whether to check the backward of the backward.
 
     Returns:
         True where all agree.

@@ -22,9 +22,9 @@ class GradientEdge(NamedTuple):
     """A place in the graph where a gradient arrives: a node, and which of its outputs.
 
     Args:
-        node (Node): of the graph.
-        output_nr (int): which of its outputs.
-        ownership_token: keeps alive what the node needs.
+        node (Node): a node of the graph.
+        output_nr (int): the number of the node's output.
+        ownership_token: an object that keeps the node alive.
 
     Example::
 
@@ -43,7 +43,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Return the edge on which a tensor's gradient arrives, for use in ``grad`` and ``backward`` in the tensor's place.
 
     Args:
-        tensor (Tensor): one that requires grad.
+        tensor (Tensor): a tensor that requires grad.
 
     Returns:
         a GradientEdge.
@@ -71,7 +71,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Tell autograd that a tensor's elements were changed without its knowledge.
 
     Args:
-        tensor (Tensor or iterable of Tensors): what was written to.
+        tensor (Tensor or iterable of Tensors): the tensors that were written to.
 
     Example::
 
@@ -105,7 +105,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable, *, mode: s
     """Call ``fn`` once per backward, with all gradients or (``"any"``) with the first.
 
     Args:
-        tensors (sequence of Tensors): that require grad.
+        tensors (sequence of Tensors): tensors that require grad.
         fn: with "all" a function of a list of gradients (None where there is none), with "any" of one gradient.
         mode (str): "all" or "any".
 
@@ -183,7 +183,7 @@ class saved_tensors_hooks:
 
     Args:
         pack_hook: a function of a Tensor that returns anything.
-        unpack_hook: a function of that which returns a Tensor of the same shape, dtype and content.
+        unpack_hook: a function of the packed object that returns a Tensor of the same shape, dtype and content.
 
     Raises:
         TypeError: in the backward, where ``unpack_hook`` returns no Tensor.
@@ -240,7 +240,7 @@ def disable_saved_tensors_hooks(error_message: str):
     """A context in which ``saved_tensors_hooks`` raises RuntimeError with this message.
 
     Args:
-        error_message (str): of the RuntimeError.
+        error_message (str): the RuntimeError's message.
 
     Returns:
         a context manager.

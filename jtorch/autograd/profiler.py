@@ -46,8 +46,9 @@ class profile(profiler.profile):  # noqa: N801
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Return the total time of all events, in microseconds. See
-        torch.autograd.profiler.profile.self_cpu_time_total.
+        """Return the total time of all events, in microseconds.
+
+        See torch.autograd.profiler.profile.self_cpu_time_total.
         """
         return self.events().self_cpu_time_total
 

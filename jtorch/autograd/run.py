@@ -166,13 +166,13 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
     ``inputs`` limits it to some leaves (or non-leaves, which then keep their gradient).
 
     Args:
-        tensors (Tensor, GradientEdge or a sequence): what is differentiated.
+        tensors (Tensor, GradientEdge or a sequence): the tensors to differentiate.
         grad_tensors (Tensor, None or a sequence): the gradient of each, of its shape; None stands for 1 where a
             tensor has one element.
-        retain_graph (bool or None): keeps what nodes have saved, so that another backward can follow; by default
+        retain_graph (bool or None): whether nodes keep their saved values for another backward; by default
             ``create_graph``.
-        create_graph (bool): records the backward, so that gradients can be differentiated.
-        grad_variables: the older name of ``grad_tensors``.
+        create_graph (bool): whether to record the backward, so that gradients can be differentiated.
+        grad_variables: the deprecated name of ``grad_tensors``.
         inputs (Tensor, GradientEdge or a sequence): where gradients are accumulated; by default all leaves.
 
     Raises:
@@ -236,18 +236,18 @@ def grad(outputs: Tensors, inputs: Any, grad_outputs: Any = None, retain_graph: 
     """Return the gradients of ``outputs`` with respect to ``inputs`` without accumulating. See torch.autograd.grad.
 
     Args:
-        outputs (Tensor, GradientEdge or a sequence): what is differentiated.
-        inputs (Tensor, GradientEdge or a sequence): what it is differentiated by; any part of the graph.
+        outputs (Tensor, GradientEdge or a sequence): the tensors to differentiate.
+        inputs (Tensor, GradientEdge or a sequence): the tensors to differentiate by; any part of the graph.
         grad_outputs (Tensor, None or a sequence): the gradient of each output, of its shape; None stands for 1
             where it has one element.
-        retain_graph (bool or None): keeps what nodes have saved, so that another backward can follow; by default
+        retain_graph (bool or None): whether nodes keep their saved values for another backward; by default
             ``create_graph``.
-        create_graph (bool): records the backward, so that gradients can be differentiated.
+        create_graph (bool): whether to record the backward, so that gradients can be differentiated.
         only_inputs (bool): deprecated.
-        allow_unused (bool or None): None as the gradient of an input that the outputs do not depend on, instead of
+        allow_unused (bool or None): whether an input that the outputs do not depend on gets None instead of
             an error.
-        is_grads_batched (bool): ``grad_outputs`` have one dim more in front; so have the gradients.
-        materialize_grads (bool): zeros instead of None.
+        is_grads_batched (bool): whether ``grad_outputs`` have a leading batch dim, which the gradients then have too.
+        materialize_grads (bool): whether to return zeros instead of None.
 
     Returns:
         a tuple with a Tensor of each input's shape and dtype.

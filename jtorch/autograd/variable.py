@@ -29,9 +29,9 @@ class Variable(metaclass=VariableMeta):
     """``Variable(tensor, requires_grad)`` gives a tensor that shares the memory of the one given.
 
     Args:
-        data (Tensor): whose memory is shared.
-        requires_grad (bool): of the result.
-        volatile (bool): accepted; ``no_grad`` has taken its place.
+        data (Tensor): the tensor whose memory is shared.
+        requires_grad (bool): whether the result requires grad.
+        volatile (bool): accepted; use ``no_grad`` instead.
 
     Returns:
         a Tensor.

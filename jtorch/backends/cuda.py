@@ -194,4 +194,4 @@ def preferred_blas_library(backend: Any = None) -> Any:
     """
     return _prefer("blas", _libraries._BlasBackend, backend)
 
-del Computed, Flag, Settings, ReducedPrecision      # PyTorch's module has no such names
+del Computed, Flag, Settings, ReducedPrecision      # PyTorch's module does not have these names

@@ -63,4 +63,4 @@ def flags(enabled=False, benchmark=False, benchmark_limit=10, deterministic=Fals
     """``set_flags`` for a ``with`` block. See torch.backends.cudnn.flags."""
     return _flags.inside(set_flags, enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision)
 
-del Computed, Flag, Settings, _Conv, _Rnn, _Cudnn      # PyTorch's module has no such names
+del Computed, Flag, Settings, _Conv, _Rnn, _Cudnn      # PyTorch's module does not have these names

@@ -24,4 +24,4 @@ def flags(immediate=False):
     """``set_flags`` for a ``with`` block. See torch.backends.miopen."""
     return _flags.inside(set_flags, immediate)
 
-del Flag, _Miopen      # PyTorch's module has no such names
+del Flag, _Miopen      # PyTorch's module does not have these names

@@ -53,4 +53,4 @@ def flags(enabled=False, deterministic=False, allow_tf32=True, fp32_precision="n
     """``set_flags`` for a ``with`` block. See torch.backends.mkldnn."""
     return _flags.inside(set_flags, enabled, deterministic, allow_tf32, fp32_precision)
 
-del Computed, Flag, _Mkldnn      # PyTorch's module has no such names
+del Computed, Flag, _Mkldnn      # PyTorch's module does not have these names

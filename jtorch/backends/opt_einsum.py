@@ -61,4 +61,4 @@ def flags(enabled=None, strategy=None):
     """``set_flags`` for a ``with`` block. See torch.backends.opt_einsum."""
     return _flags.inside(set_flags, enabled, strategy)
 
-del Computed, _OptEinsum      # PyTorch's module has no such names
+del Computed, _OptEinsum      # PyTorch's module does not have these names

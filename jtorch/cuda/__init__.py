@@ -562,4 +562,4 @@ def set_rng_state_all(new_states) -> None:
     for index, state in enumerate(new_states):
         set_rng_state(state, index)
 
-del _Streams, _EventOfDevice      # PyTorch's module has no such names
+del _Streams, _EventOfDevice      # PyTorch's module does not have these names

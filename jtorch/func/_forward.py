@@ -33,9 +33,9 @@ def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, ha
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.
-        primals (tuple): the arguments where it is differentiated.
-        tangents (tuple): their changes, of the same form, shapes and dtypes.
-        strict (bool): an output that does not depend on the arguments is an error, not a zero.
+        primals (tuple): the arguments at which ``func`` is differentiated.
+        tangents (tuple): the primals' tangents, with the same structure, shapes and dtypes.
+        strict (bool): whether an output that does not depend on the arguments is an error instead of zero.
         has_aux (bool): ``func`` returns (output, aux); aux is returned unchanged.
 
     Returns:
@@ -103,7 +103,7 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.
-        primals: the arguments where it is differentiated.
+        primals: the arguments at which ``func`` is differentiated.
 
     Returns:
         (output, function): the function takes tangents of the primals' form, and gives the change of the output.
@@ -122,8 +122,9 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
 # ---------------------------------------------------------------- Jacobians
 
 def jacfwd(func: Callable, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Callable:
-    """Return a function that computes the Jacobian by ``vmap`` of ``jvp``; results are as by jacrev. See
-    torch.func.jacfwd.
+    """Return a function that computes the Jacobian by ``vmap`` of ``jvp``; results are as by jacrev.
+
+    See torch.func.jacfwd.
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.

@@ -18,10 +18,10 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
     afterwards, not in the module.
 
     Args:
-        module (Module): called; its own tensors stay.
-        parameter_and_buffer_dicts (dict of Tensors by name, or tuple of such): in their place.
-        args: positional arguments of the call; one need be no tuple.
-        kwargs: its keyword arguments.
+        module (Module): the module to call; its own tensors do not change.
+        parameter_and_buffer_dicts (dict of Tensors by name, or tuple of dicts): the replacements.
+        args: the positional arguments; a single one need not be in a tuple.
+        kwargs: the keyword arguments.
         tie_weights (bool): see above.
         strict (bool): see above.
 
@@ -61,7 +61,7 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Stack the (parameters, buffers) of models of one class along a new first dim. See torch.func.stack_module_state.
 
     Args:
-        models (list of Modules): of one class and mode, with parameters of the same shapes.
+        models (list of Modules): models of one class and mode, with parameters of equal shapes.
 
     Returns:
         (parameters, buffers): dicts of Tensors by name, of shape (len(models), ...); the parameters are leaves.
@@ -100,7 +100,7 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
     """Make all batch norms use only the batch's statistics, in place. See torch.func.replace_all_batch_norm_modules_.
 
     Args:
-        root (Module): it and its children.
+        root (Module): the module whose batch norms, and whose children's, are changed.
 
     Returns:
         ``root``.

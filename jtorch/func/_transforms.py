@@ -160,7 +160,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.
-        primals: the arguments where it is differentiated.
+        primals: the arguments at which ``func`` is differentiated.
         has_aux (bool): ``func`` returns (output, aux); aux is returned unchanged.
 
     Returns:

@@ -103,10 +103,10 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.
-        in_dims (int, None or nested as the arguments): the mapped dim of each.
-        out_dims (int or nested as the results): where the batch is in them.
+        in_dims (int, None or nested as the arguments): the mapped dim of each argument.
+        out_dims (int or nested as the results): the batch dim of each result.
         randomness (str): "error", "same" or "different".
-        chunk_size (int or None): how many samples are computed at a time.
+        chunk_size (int or None): the number of samples computed at a time.
 
     Returns:
         a function of the arguments with one dim more, which returns the results with one dim more.

@@ -17,4 +17,4 @@ class BroadcastingListCls:
 for _n in range(1, 7):
     globals()[f"BroadcastingList{_n}"] = BroadcastingListCls()
 
-del BroadcastingListCls      # PyTorch's module has no such names
+del BroadcastingListCls      # PyTorch's module does not have these names

@@ -19,7 +19,7 @@ from jtorch.tensor import Parameter as Parameter
 
 
 def factory_kwargs(kwargs: _Any) -> dict[str, _Any]:
-    """Return what functions that make tensors take, of a module's arguments. See torch.nn.factory_kwargs.
+    """Return those of a module's keyword arguments that creation functions take. See torch.nn.factory_kwargs.
 
     Args:
         kwargs (dict or None): ``device``, ``dtype`` and ``memory_format``, or a dict of these as ``factory_kwargs``.

@@ -1,4 +1,4 @@
-"""torch.nn._reduction: the numbers that PyTorch's kernels have for reductions, and the old arguments of losses."""
+"""torch.nn._reduction: PyTorch's numbers for reductions, and deprecated arguments of losses."""
 from __future__ import annotations
 
 from jtorch._base import warned
@@ -7,7 +7,7 @@ _NUMBERS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
 
 
 def get_enum(reduction: str) -> int:
-    """Return the number of a reduction; ValueError for another word."""
+    """Return the number of a reduction; raise ValueError for an unknown name."""
     if reduction not in _NUMBERS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if reduction == "elementwise_mean":
@@ -16,7 +16,7 @@ def get_enum(reduction: str) -> int:
 
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
-    """Return the reduction that ``size_average`` and ``reduce`` ask for; both are deprecated."""
+    """Return the reduction for the deprecated arguments ``size_average`` and ``reduce``."""
     mean, reduced = size_average is None or size_average, reduce is None or reduce
     found = ("mean" if mean else "sum") if reduced else "none"
     if emit_warning:
@@ -25,5 +25,5 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
 
 
 def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
-    """Return the number of the reduction that ``size_average`` and ``reduce`` ask for."""
+    """Return the reduction's number for the deprecated arguments ``size_average`` and ``reduce``."""
     return get_enum(legacy_get_string(size_average, reduce, emit_warning))

@@ -1,4 +1,4 @@
-"""torch.nn.common_types: types of arguments that are one number, or one for each dimension."""
+"""torch.nn.common_types: types of arguments that are one number or one number per dim."""
 from __future__ import annotations
 
 from typing import TypeAlias, TypeVar

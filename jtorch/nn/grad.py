@@ -16,7 +16,7 @@ Sizes = int | tuple[int, ...]
 
 
 def _gradient(n: int, wanted: Tensor, input: Tensor, weight: Tensor, grad_output: Tensor, options: tuple) -> Any:
-    """Return the gradient of the n-dimensional convolution of the two for ``wanted``, which is one of them."""
+    """Return the gradient of an n-dimensional convolution with respect to ``wanted``, its input or weight."""
     differentiable = mode.grad
     with enable_grad():
         out = getattr(F, f"conv{n}d")(input, weight, None, *options)
@@ -35,35 +35,35 @@ def _for_weight(n: int, input: Tensor, size: Sequence[int], grad_output: Tensor,
 
 def conv1d_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Sizes = 1, padding: Sizes = 0,
                  dilation: Sizes = 1, groups: int = 1) -> Any:
-    """Return the gradient of conv1d for an input of this size. See torch.nn.grad.conv1d_input."""
+    """Return the gradient of conv1d with respect to its input. See torch.nn.grad.conv1d_input."""
     return _for_input(1, input_size, weight, grad_output, stride, padding, dilation, groups)
 
 
 def conv1d_weight(input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Sizes = 1, padding: Sizes = 0,
                   dilation: Sizes = 1, groups: int = 1) -> Any:
-    """Return the gradient of conv1d for a weight of this size. See torch.nn.grad.conv1d_weight."""
+    """Return the gradient of conv1d with respect to its weight. See torch.nn.grad.conv1d_weight."""
     return _for_weight(1, input, weight_size, grad_output, stride, padding, dilation, groups)
 
 
 def conv2d_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Sizes = 1, padding: Sizes = 0,
                  dilation: Sizes = 1, groups: int = 1) -> Any:
-    """Return the gradient of conv2d for an input of this size. See torch.nn.grad.conv2d_input."""
+    """Return the gradient of conv2d with respect to its input. See torch.nn.grad.conv2d_input."""
     return _for_input(2, input_size, weight, grad_output, stride, padding, dilation, groups)
 
 
 def conv2d_weight(input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Sizes = 1, padding: Sizes = 0,
                   dilation: Sizes = 1, groups: int = 1) -> Any:
-    """Return the gradient of conv2d for a weight of this size. See torch.nn.grad.conv2d_weight."""
+    """Return the gradient of conv2d with respect to its weight. See torch.nn.grad.conv2d_weight."""
     return _for_weight(2, input, weight_size, grad_output, stride, padding, dilation, groups)
 
 
 def conv3d_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Sizes = 1, padding: Sizes = 0,
                  dilation: Sizes = 1, groups: int = 1) -> Any:
-    """Return the gradient of conv3d for an input of this size. See torch.nn.grad.conv3d_input."""
+    """Return the gradient of conv3d with respect to its input. See torch.nn.grad.conv3d_input."""
     return _for_input(3, input_size, weight, grad_output, stride, padding, dilation, groups)
 
 
 def conv3d_weight(input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Sizes = 1, padding: Sizes = 0,
                   dilation: Sizes = 1, groups: int = 1) -> Any:
-    """Return the gradient of conv3d for a weight of this size. See torch.nn.grad.conv3d_weight."""
+    """Return the gradient of conv3d with respect to its weight. See torch.nn.grad.conv3d_weight."""
     return _for_weight(3, input, weight_size, grad_output, stride, padding, dilation, groups)

@@ -1,4 +1,4 @@
-"""torch.nn.init: ways to fill a new parameter, with PyTorch's random numbers."""
+"""torch.nn.init: functions that fill new parameters, with PyTorch's random numbers."""
 from __future__ import annotations
 
 import math
@@ -14,7 +14,7 @@ _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """Return the factor by which weights before a nonlinearity are larger."""
+    """Return the factor that scales weights for a nonlinearity. See torch.nn.init.calculate_gain."""
     if nonlinearity in ("sigmoid", "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
                         "conv_transpose3d"):
         return 1
@@ -29,13 +29,13 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
 
 @no_grad()
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Return numbers between a and b."""
+    """Fill with uniform numbers between a and b. See torch.nn.init.uniform_."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Normally distributed numbers."""
+    """Fill with normal numbers. See torch.nn.init.normal_."""
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -55,7 +55,7 @@ def _cdf(x: float) -> float:
 @no_grad()
 def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Tensor:
-    """Normally distributed numbers between a and b: drawn again where they lie outside.
+    """Fill with normal numbers between a and b; numbers outside are redrawn.
 
     Where less than 0.3 of the distribution lies inside, uniform numbers are drawn again unless the density accepts them.
     """
@@ -77,7 +77,7 @@ def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -
 
 
 def _drawn_again(tensor: Any, is_refused: Callable[[Tensor], Tensor], draw: Callable[[Tensor], Tensor]) -> Tensor:
-    """Draw the numbers again that are refused, as often as it takes. All are drawn and looked at each time."""
+    """Redraw the refused numbers until none is refused. Each round draws for all elements, as PyTorch does."""
     refused = is_refused(tensor)
     while refused.any():
         again = draw(functions.empty_like(tensor))
@@ -91,24 +91,24 @@ _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_,
 
 @no_grad()
 def constant_(tensor: Any, val: float) -> Tensor:
-    """Return one number everywhere."""
+    """Fill with one number. See torch.nn.init.constant_."""
     return tensor.fill_(val)
 
 
 def ones_(tensor: Any) -> Tensor:
-    """Ones."""
+    """Fill with ones. See torch.nn.init.ones_."""
     return constant_(tensor, 1.0)
 
 
 @no_grad()
 def zeros_(tensor: Any) -> Tensor:
-    """Zeros."""
+    """Fill with zeros. See torch.nn.init.zeros_."""
     return tensor.zero_()
 
 
 @no_grad()
 def eye_(tensor: Any) -> Tensor:
-    """Return the identity matrix."""
+    """Fill a matrix with the identity. See torch.nn.init.eye_."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(functions.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
@@ -116,7 +116,7 @@ def eye_(tensor: Any) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Any, groups: int = 1) -> Tensor:
-    """Return a convolution that keeps its input."""
+    """Fill a convolution's weight so that it returns its input. See torch.nn.init.dirac_."""
     if tensor.ndimension() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     sizes = tuple(tensor.size())
@@ -145,19 +145,19 @@ def _calculate_correct_fan(tensor: Any, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Glorot's uniform initialization."""
+    """Fill with uniform numbers scaled by Glorot's rule. See torch.nn.init.xavier_uniform_."""
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Glorot's normal initialization."""
+    """Fill with normal numbers scaled by Glorot's rule. See torch.nn.init.xavier_normal_."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor)))), generator)
 
 
 def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Any = None) -> Tensor:
-    """He's uniform initialization."""
+    """Fill with uniform numbers scaled by He's rule. See torch.nn.init.kaiming_uniform_."""
     if 0 in tensor.shape:
         warned.warn("Initializing zero-element tensors is a no-op")
         return tensor
@@ -167,7 +167,7 @@ def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlineari
 
 def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Any = None) -> Tensor:
-    """He's normal initialization."""
+    """Fill with normal numbers scaled by He's rule. See torch.nn.init.kaiming_normal_."""
     if 0 in tensor.shape:
         warned.warn("Initializing zero-element tensors is a no-op")
         return tensor
@@ -176,7 +176,7 @@ def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearit
 
 @no_grad()
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
-    """Return a (semi-)orthogonal matrix."""
+    """Fill with a (semi-)orthogonal matrix. See torch.nn.init.orthogonal_."""
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if not tensor.numel():
@@ -192,7 +192,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
 
 @no_grad()
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normally distributed numbers, a share of each column zero."""
+    """Fill with normal numbers and set a fraction of each column to zero. See torch.nn.init.sparse_."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, cols = tensor.shape

@@ -1,4 +1,4 @@
-"""Parameters and buffers, and those whose shape is not known yet. See torch.nn.parameter."""
+"""Parameters and buffers, also uninitialized ones without a shape. See torch.nn.parameter."""
 from __future__ import annotations
 
 import sys
@@ -17,7 +17,7 @@ __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter
 
 
 class _BufferMeta(type):
-    """Makes ``isinstance(t, Buffer)`` true for tensors that are marked as buffers: their class is Tensor."""
+    """Makes ``isinstance(t, Buffer)`` true for tensors of class Tensor that are marked as buffers."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if cls is Buffer and isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False):
@@ -48,19 +48,19 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return t.requires_grad_(data is not None and data.requires_grad)
 
 
-# Modules of calls inside the library; by PyTorch's names too, which they take where they serve as torch.
+# Modules within the library, whose frames ``_caller`` skips. If jtorch serves as torch, they have PyTorch's names.
 _PLUMBING = ("jtorch.dispatch", "jtorch.storage", "torch.storage", "jtorch.tensor", "jtorch.tape", "jtorch._api.generate",
              "jtorch.nn.parameter", "torch.nn.parameter")
 
 
 class UninitializedTensorMixin:
-    """A tensor that has a dtype and a device, and no elements until ``materialize`` gives it a shape.
+    """A tensor with a dtype and a device but no elements, until ``materialize`` gives it a shape.
 
     Whatever asks for its storage, as every op does, gets a ValueError.
     """
 
     cls_to_become: type = Tensor
-    _empty: Any         # an empty tensor, which knows dtype and device
+    _empty: Any         # an empty tensor that holds the dtype and the device
     _requires_grad: bool
 
     @property
@@ -71,7 +71,7 @@ class UninitializedTensorMixin:
             "`forward` with a dummy batch to initialize the parameters before calling torch functions")
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Become an ordinary parameter or buffer of this shape, with zeros in it.
+        """Turn the tensor into an ordinary parameter or buffer of this shape, filled with zeros.
 
         See torch.nn.UninitializedParameter.
         """
@@ -83,13 +83,13 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self) -> Any:
-        """RuntimeError: it has none yet."""
+        """Raise RuntimeError: the tensor has no shape yet."""
         raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
                            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
                            "`forward` to initialize the parameters before accessing their attributes.")
 
     def share_memory_(self):
-        """RuntimeError: there is no memory yet."""
+        """Raise RuntimeError: the tensor has no memory yet."""
         raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the "
                            "parameters before calling `module.share_memory()`.")
 
@@ -100,7 +100,7 @@ class UninitializedTensorMixin:
 
     @property
     def data(self) -> Any:
-        """Return the empty tensor that knows dtype and device."""
+        """Return the empty tensor that holds the dtype and the device."""
         return self._empty
 
     @data.setter
@@ -114,7 +114,7 @@ class UninitializedTensorMixin:
         return type(self), (self._requires_grad,)
 
     def _like(self: Any, empty: Any) -> Any:
-        """Return one of this kind with another's dtype and device."""
+        """Return a tensor of the same class with the dtype and device of ``empty``."""
         return type(self)(self._requires_grad, empty.device, empty.dtype)
 
     def __deepcopy__(self, memo: dict) -> Any:
@@ -124,7 +124,7 @@ class UninitializedTensorMixin:
 
 
 def _through_empty(name: str):
-    """Return a method that changes dtype or device (or tells of them), which an uninitialized tensor has."""
+    """Return a method that reads or changes dtype or device, by the same method of the empty tensor."""
     def method(self, *args: Any, **kwargs: Any) -> Any:
         with no_grad():
             made = getattr(self._empty, name)(*args, **kwargs)
@@ -154,7 +154,7 @@ def is_lazy(param: Any) -> bool:
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):      # type: ignore[misc, override]
-    """A parameter whose shape is not known yet. See torch.nn.parameter.UninitializedParameter.
+    """A parameter without a shape yet. See torch.nn.parameter.UninitializedParameter.
 
     Only its dtype, device and need of a gradient can be asked for and changed; ``materialize(shape)`` makes it an
     ordinary parameter. Everything else raises ValueError.
@@ -162,9 +162,9 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):      # type: 
     Shape: none before ``materialize``.
 
     Args:
-        requires_grad (bool): whether it is learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        requires_grad (bool): whether the parameter is learned.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -190,16 +190,15 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):      # type: 
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):        # type: ignore[misc, override]
-    """A buffer whose shape is not known yet; see ``UninitializedParameter``. See
-    torch.nn.parameter.UninitializedBuffer.
+    """A buffer without a shape yet, like ``UninitializedParameter``. See torch.nn.parameter.UninitializedBuffer.
 
     Shape: none before ``materialize``.
 
     Args:
-        requires_grad (bool): whether it is learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-        persistent (bool): in state dicts.
+        requires_grad (bool): whether the parameter is learned.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
+        persistent (bool): whether the buffer is part of state dicts.
 
     Example::
 

@@ -1,4 +1,4 @@
-"""torch.nn.functional.multi_head_attention_forward: checks, and one call of the op."""
+"""torch.nn.functional.multi_head_attention_forward: its checks, and the call of its op."""
 from __future__ import annotations
 
 from typing import Any
@@ -20,7 +20,7 @@ def _require(condition: Any, message: str, error: type[Exception] = AssertionErr
 
 
 def check_mask(mask: Any, name: str, other: Any = None, other_name: str = "") -> None:
-    """AssertionError unless a mask is bool or floating; a warning where two masks differ in dtype."""
+    """Raise AssertionError unless a mask is bool or floating point; warn if two masks differ in dtype."""
     if mask is None:
         return
     _require(mask.dtype is dtypes.bool_ or mask.is_floating_point(), f"only bool and floating types of {name} are supported")
@@ -29,7 +29,7 @@ def check_mask(mask: Any, name: str, other: Any = None, other_name: str = "") ->
 
 
 def check_dims(query: Any, key: Any, value: Any, padding: Any, attn: Any, num_heads: int) -> bool:
-    """PyTorch's errors for numbers of dimensions that do not go together; whether there is a batch dimension."""
+    """Return whether there is a batch dim; raise PyTorch's errors for numbers of dims that do not fit together."""
     n = query.dim()
     _require(n in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor")
     kind = f"For {'' if n == 3 else 'un'}batched ({n}-D) `query`, expected"
@@ -96,7 +96,7 @@ def multi_head_attention_forward(
         q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None,
         static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True,
         is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
-    """Attention of several heads: (output, weights or None). See torch.nn.MultiheadAttention."""
+    """Compute multi-head attention: (output, weights or None). See torch.nn.MultiheadAttention."""
     if use_separate_proj_weight:
         weights = [q_proj_weight, k_proj_weight, v_proj_weight]
     else:
@@ -110,7 +110,7 @@ def attend(query: Any, key: Any, value: Any, embed_dim: int, num_heads: int, wei
            bias_v: Any, add_zero_attn: bool, dropout_p: float, out_weight: Any, out_bias: Any, padding: Any, need_weights: bool,
            attn: Any, static_k: Any = None, static_v: Any = None, average: bool = True, is_causal: bool = False,
            batch_first: bool = False, warned: bool = False) -> tuple[Tensor, Tensor | None]:
-    """Return the function behind ``multi_head_attention_forward``: ``weights`` are one packed tensor or three."""
+    """Implement ``multi_head_attention_forward``. ``weights`` are one packed tensor or three tensors."""
     batched = check_dims(query, key, value, padding, attn, num_heads)
     same = key is query and value is key, value is key
     if not batched:
@@ -146,7 +146,7 @@ def attend(query: Any, key: Any, value: Any, embed_dim: int, num_heads: int, wei
                bool(need_weights and average), batch_first)
     made = _call(given, statics)
     out, w = made if need_weights else (made, None)
-    if batch_first:     # a view, as in PyTorch: random numbers for what is made of it come in the order of its memory
+    if batch_first:     # A view, as in PyTorch: functions like dropout draw numbers for it in the order of its memory.
         out = out.transpose(0, 1)
     if batched:
         return out, w
@@ -161,5 +161,5 @@ def _call(given: list, statics: tuple) -> Any:
 
 
 def bind() -> None:
-    """Put the function into torch.nn.functional."""
+    """Bind the function in torch.nn.functional."""
     put(nn_functions, {"multi_head_attention_forward": multi_head_attention_forward})

@@ -1,4 +1,4 @@
-"""The functions of torch.nn.functional that draw random numbers: dropout and its kin, rrelu, gumbel_softmax."""
+"""Functions of torch.nn.functional that draw random numbers: dropouts, rrelu, gumbel_softmax."""
 from __future__ import annotations
 
 from typing import Any
@@ -34,7 +34,7 @@ def _mask(input: Tensor, shape: tuple[int, ...], p: float, dtype: dtypes.dtype |
 
 
 def _mask_like(input: Tensor, p: float) -> Tensor:
-    """Return a mask for each element of ``input``, drawn in the order of its memory."""
+    """Draw a mask for each element of ``input``, in the order of its memory."""
     shape, d = tuple(aval_of(input).shape), aval_of(input).dtype
     if input._view is None:
         return _mask(input, shape, p)
@@ -47,7 +47,7 @@ def _mask_like(input: Tensor, p: float) -> Tensor:
 
 
 def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[int, ...] | None = None) -> Tensor:
-    """``input`` where a mask of this shape, by default its own, keeps it."""
+    """Apply dropout with a mask of ``shape``, by default the input's shape."""
     if not training or p == 0 or not aval_of(input).numel:
         return input
     if seam.aten is not None:
@@ -61,25 +61,25 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: tupl
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero elements with probability p and scales the others by 1/(1-p). See torch.nn.functional.dropout."""
+    """Zero elements with probability p and scale the others by 1/(1-p). See torch.nn.functional.dropout."""
     _check_p(p)
     return _dropped(input, p, training, inplace)
 
 
 def feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels. See torch.nn.functional.dropout2d."""
+    """Apply dropout to whole channels. See torch.nn.functional.dropout2d."""
     _check_p(p)
     return _dropped(input, p, training, inplace, draw.feature_dropout_size(tuple(aval_of(input).shape)))
 
 
 def _of_channels(n: int):
-    """dropout1d, dropout2d or dropout3d, made for inputs with ``n`` spatial dimensions."""
+    """Return dropout1d, dropout2d or dropout3d, for inputs with ``n`` spatial dims."""
     def of_channels(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
         _check_p(p)
         _check_channels(n, input.dim())
         if n == 2 or input.dim() == n + 2:
             return feature_dropout(input, p, training, inplace)
-        if not inplace:     # one without a batch dimension
+        if not inplace:     # The input has no batch dim.
             return feature_dropout(input.unsqueeze(0), p, training).squeeze(0)      # type: ignore[attr-defined]
         return _dropped(input, p, training, inplace, draw.feature_dropout_size((1, *input.shape))[1:])
     of_channels.__name__ = of_channels.__qualname__ = f"dropout{n}d"
@@ -88,7 +88,7 @@ def _of_channels(n: int):
 
 
 def _check_channels(n: int, ndim: int) -> None:
-    """PyTorch's error or warnings for inputs that dropout1d, 2d or 3d is not made for."""
+    """Raise PyTorch's error or warn if an input's number of dims does not fit dropout1d, 2d or 3d."""
     made_for = (f"Note that dropout{n}d exists to provide channel-wise dropout on inputs with {n} spatial "
                 f"dimension{'s' if n > 1 else ''}, a channel dimension, and an optional batch dimension (i.e. {n + 1}D or "
                 f"{n + 2}D inputs).")
@@ -106,7 +106,7 @@ def _check_channels(n: int, ndim: int) -> None:
 
 
 def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Dropout, with torch.dropout's arguments."""
+    """Apply dropout, with torch.dropout's arguments."""
     draw.check_dropout(p)
     return _dropped(input, p, train, inplace=False)
 
@@ -121,18 +121,18 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean and variance, for selu. See torch.nn.functional.alpha_dropout."""
+    """Apply dropout that keeps mean and variance, for selu. See torch.nn.functional.alpha_dropout."""
     return _alpha(input, p, training, inplace)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Alpha dropout of whole channels. See torch.nn.functional.feature_alpha_dropout."""
+    """Apply alpha dropout to whole channels. See torch.nn.functional.feature_alpha_dropout."""
     return _alpha(input, p, training, inplace, draw.feature_dropout_size(tuple(aval_of(input).shape)) if training and p else None)
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
           inplace: bool = False) -> Tensor:
-    """Leaky relu whose slopes are drawn in training. See torch.nn.functional.rrelu."""
+    """Apply leaky relu with random slopes in training. See torch.nn.functional.rrelu."""
     if not training:
         return replaced.rrelu(input, lower, upper, False, inplace=inplace)
     shape, d = tuple(aval_of(input).shape), aval_of(input).dtype
@@ -143,17 +143,17 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
 
 
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
-    """rrelu in place. See torch.nn.functional.rrelu_."""
+    """Apply rrelu in place. See torch.nn.functional.rrelu_."""
     return rrelu(input, lower, upper, training, inplace=True)
 
 
 def _contiguous(like: Tensor) -> Any:
-    """Return a contiguous tensor like another, to be filled."""
+    """Return a contiguous copy, which the caller fills with random numbers."""
     return clone(like.detach(), memory_format=MemoryFormat("contiguous_format"))
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """Return a sample of the Gumbel-softmax distribution, discretized if ``hard``.
+    """Sample from the Gumbel-softmax distribution; ``hard`` makes the samples one-hot.
 
     See torch.nn.functional.gumbel_softmax.
     """
@@ -171,7 +171,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
                                  dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
                                  enable_gqa: bool = False) -> Tensor:
-    """Attention, with dropout of its weights. See torch.nn.functional.scaled_dot_product_attention."""
+    """Compute attention, with dropout of its weights. See torch.nn.functional.scaled_dot_product_attention."""
     if dropout_p == 0:
         return replaced.scaled_dot_product_attention(query, key, value, attn_mask, 0.0, is_causal, scale=scale,
                                                      enable_gqa=enable_gqa)
@@ -185,7 +185,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
 
 
 def bind() -> None:
-    """Put the functions of this file where PyTorch has them."""
+    """Bind the functions of this file to PyTorch's names."""
     both = {"alpha_dropout": alpha_dropout, "feature_alpha_dropout": feature_alpha_dropout}
     rrelus = {"rrelu": rrelu, "rrelu_": rrelu_}
     put(nn_functions, {"dropout": dropout, **both, **{f"dropout{n}d": _of_channels(n) for n in (1, 2, 3)},

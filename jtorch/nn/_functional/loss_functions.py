@@ -1,4 +1,4 @@
-"""Loss functions that are composed of others, or call a function of the user."""
+"""Loss functions composed of other functions, or of the user's function."""
 from __future__ import annotations
 
 import math
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _check_linear(input: Any, linear_weight: Any, linear_bias: Any) -> None:
-    """RuntimeError unless the shapes are those of a linear layer on rows."""
+    """Raise RuntimeError unless the shapes fit a linear layer on rows."""
     if not 1 <= input.dim() <= 2:
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
     if linear_weight.dim() < 2:
@@ -35,8 +35,9 @@ def _check_linear(input: Any, linear_weight: Any, linear_bias: Any) -> None:
 def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
                          weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
                          label_smoothing: float = 0.0, options: LinearCrossEntropyOptions | None = None) -> Tensor:
-    """``cross_entropy(linear(input, linear_weight, linear_bias), target)``. See
-    torch.nn.functional.linear_cross_entropy.
+    """Compute ``cross_entropy(linear(input, linear_weight, linear_bias), target)``.
+
+    See torch.nn.functional.linear_cross_entropy.
 
     ``options`` are checked and change nothing else: XLA decides what is kept in memory.
     """
@@ -54,7 +55,7 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
 
 
 def _use_options(options: Any, input: Any, target: Any, out: tuple, reduction: str, smoothing: float, bias: Any) -> None:
-    """The warning and errors of PyTorch's chunked computation."""
+    """Warn and raise as PyTorch's chunked computation does."""
     chunked = len(out) == 1 and reduction in ("mean", "sum", "none") and smoothing == 0 and target.dtype is dtypes.int64
     if chunked:
         _check_chunk(options, input.shape[0] if input.dim() == 2 else 1, out[0], input)
@@ -67,7 +68,7 @@ def _use_options(options: Any, input: Any, target: Any, out: tuple, reduction: s
 
 
 def _check_chunk(options: Any, rows: int, classes: int, input: Any) -> None:
-    """ValueError if the options' size of a chunk and their method disagree."""
+    """Raise ValueError if the options' chunk size and chunking method disagree."""
     method, size = options.chunking_method, options.batch_chunk_size
     if method == "auto":
         half_on_cpu = input.device.type == "cpu" and input.dtype in (dtypes.float16, dtypes.bfloat16)
@@ -84,7 +85,10 @@ def _check_chunk(options: Any, rows: int, classes: int, input: Any) -> None:
 def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *,
                                       distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
                                       margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> Tensor:
-    """triplet_margin_loss with a distance of one's own. See torch.nn.functional.triplet_margin_with_distance_loss."""
+    """Compute triplet_margin_loss with the user's distance function.
+
+    See torch.nn.functional.triplet_margin_with_distance_loss.
+    """
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:

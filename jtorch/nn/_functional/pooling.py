@@ -1,4 +1,4 @@
-"""The functions of torch.nn.functional that pool at random places, and the names of those that return indices."""
+"""Fractional max pooling of torch.nn.functional, and names of pooling functions that return indices."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def _pooled(n: int, input: Tensor, kernel: Any, size: Any, ratio: Any, samples: 
 
 
 def _fractional(n: int) -> tuple[Callable, Callable]:
-    """``fractional_max_pool{n}d`` and its form that always returns indices."""
+    """Return ``fractional_max_pool{n}d`` and its variant that always returns indices."""
     def with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
                      return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
         return _pooled(n, input, kernel_size, output_size, output_ratio, _random_samples)
@@ -71,7 +71,7 @@ def _adaptive_with_indices(n: int, pool: Callable) -> Callable:
 
 
 def bind() -> None:
-    """Put the functions of this file where PyTorch has them."""
+    """Bind the functions of this file to PyTorch's names."""
     made = [f for n in (2, 3) for f in _fractional(n)]
     for n in (1, 2, 3):
         made += [_max_with_indices(n, getattr(nn_functions, f"max_pool{n}d")),

@@ -1,4 +1,4 @@
-"""Private functions of torch.nn.functional that packages with an attention of their own call."""
+"""Private functions of torch.nn.functional, for packages that implement attention."""
 from __future__ import annotations
 
 from typing import Any
@@ -21,7 +21,7 @@ def _none_or_dtype(input: Tensor | None) -> dtypes.dtype | None:
 
 def _canonical_mask(mask: Any, mask_name: str, other_type: dtypes.dtype | None, other_name: str, target_type: dtypes.dtype,
                     check_other: bool = True) -> Tensor | None:
-    """Return a mask as numbers to be added: minus infinity where a mask of bools is True."""
+    """Return a mask of numbers to add to scores; a bool mask becomes minus infinity where it is True."""
     if mask is None or mask.is_floating_point():
         is_bool = False
     elif mask.dtype is dtypes.bool_:
@@ -36,14 +36,14 @@ def _canonical_mask(mask: Any, mask_name: str, other_type: dtypes.dtype | None, 
 
 
 def _check_key_padding_mask(key_padding_mask: Tensor, src_len: int, bsz: int) -> None:
-    """AssertionError unless the mask has a row for each sample and a column for each key."""
+    """Raise AssertionError unless the mask has a row per sample and a column per key."""
     for k, size in enumerate((bsz, src_len)):
         if key_padding_mask.shape[k] != size:
             raise AssertionError(f"Expected key_padded_mask.shape[{k}] to be {size}, but got {key_padding_mask.shape[k]}")
 
 
 def _verify_batch_size(size: list[int]) -> None:
-    """ValueError for one value per channel, which has no variance."""
+    """Raise ValueError for inputs with one value per channel, which have no variance."""
     values = size[0]
     for n in size[2:]:
         values *= n
@@ -56,9 +56,7 @@ def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _in_projection_packed(q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """Return query, key and value, projected by the three parts of a weight. Equal inputs are projected in one
-    product.
-    """
+    """Project query, key and value by the three parts of a weight; identical inputs share one product."""
     size = q.size(-1)
     if k is not v:
         biases = (None, None, None) if b is None else b.chunk(3)
@@ -80,7 +78,7 @@ def _parts(projected: Tensor, count: int, size: int) -> tuple[Tensor, ...]:
 
 def _in_projection(q: Tensor, k: Tensor, v: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, b_q: Tensor | None = None,
                    b_k: Tensor | None = None, b_v: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """Return query, key and value, each projected by a weight of its own; AssertionError for wrong sizes."""
+    """Project query, key and value by separate weights; raise AssertionError for wrong sizes."""
     size = q.size(-1)
     _check_projection("weights", [(w_q, (size, size)), (w_k, (size, k.size(-1))), (w_v, (size, v.size(-1)))])
     _check_projection("bias", [(b, (size,)) for b in (b_q, b_k, b_v)])

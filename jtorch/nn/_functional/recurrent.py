@@ -22,7 +22,7 @@ from jtorch.tensor import Tensor
 
 def run(mode: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor], params: Sequence[Tensor],
         has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> list[Tensor]:
-    """Return the output of a recurrent network and its last states; of packed rows if there are ``batch_sizes``."""
+    """Return a recurrent network's output and last states. With ``batch_sizes``, the input is packed rows."""
     if seam.aten is not None and batch_sizes is None:
         seen = seam.aten.recurrent(mode, input, hx, params, has_biases, num_layers, dropout if train else 0.0, bidirectional,
                                    batch_first)
@@ -31,7 +31,7 @@ def run(mode: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tenso
     masks = _masks(input, batch_sizes, hx[0], num_layers, dropout, bidirectional, batch_first) if dropout and train else []
     if batch_sizes is None:
         made = _run(mode, input, None, hx, params, masks, has_biases, num_layers, dropout, bidirectional, batch_first)
-        return [made[0].transpose(0, 1), *made[1:]] if batch_first else made     # a view, as in PyTorch
+        return [made[0].transpose(0, 1), *made[1:]] if batch_first else made     # This is a view, as in PyTorch.
     order = Order(batch_sizes._numpy_copy(), input.device)
     valid = from_host(order.place >= 0, input.device)
     padded, *masks = [order.pad(x) for x in (input, *masks)]
@@ -41,7 +41,7 @@ def run(mode: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tenso
 
 def _masks(input: Tensor, batch_sizes: Tensor | None, h: Tensor, num_layers: int, dropout: float, bidirectional: bool,
            batch_first: bool) -> list[Tensor]:
-    """What dropout keeps after each layer but the last."""
+    """Draw dropout masks for the outputs of all layers but the last."""
     rows = input.shape[:1] if batch_sizes is not None else input.shape[1::-1] if batch_first else input.shape[:2]
     shape = (*rows, h.shape[2] * (2 if bidirectional else 1))
     return [_mask(input, shape, dropout) for _ in range(num_layers - 1)]
@@ -63,7 +63,7 @@ def _run(mode: str, input: Tensor, valid: Tensor | None, hx, params, masks, has_
 # ---------------------------------------------------------------- packed sequences
 
 class Order:
-    """Where the rows of a packed sequence lie in the padded one. ``exact`` keeps the number of time steps.
+    """The positions of packed rows in the padded batch. ``exact`` keeps the number of time steps.
 
     Otherwise it is rounded up, so that a network compiled for one longest length serves its neighbours too.
     """
@@ -79,7 +79,7 @@ class Order:
         self._place = from_host(self.place, device)
 
     def pad(self, x: Tensor, batch_first: bool = False, padding_value: float = 0.0) -> Tensor:
-        """Packed rows as a padded batch."""
+        """Return packed rows as a padded batch."""
         c = call_of(OPS["_pad_rows"], (T, T, T, NUMBERS[type(padding_value)], batch_first))
         return call(c, [x, self._flat, self._place, padding_value])
 
@@ -89,13 +89,13 @@ class Order:
 
 
 def _rounded(steps: int) -> int:
-    """``steps``, rounded up by less than a quarter."""
+    """Round ``steps`` up by less than a quarter."""
     unit = 1 << max(steps.bit_length() - 3, 0)
     return -(-steps // unit) * unit
 
 
 def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
-    """Return the rows of a padded batch that are data, time by time, and how many there are at each.
+    """Return a padded batch's valid rows, ordered by time step, and their number at each time step.
 
     See torch.nn.utils.rnn.
     """
@@ -128,7 +128,7 @@ def _check_lengths(sizes: np.ndarray, batch: int, steps: int) -> None:
 
 def pad_packed_sequence(data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: float,
                         total_length: int) -> tuple[Tensor, Tensor]:
-    """Return a padded batch from packed rows, and the lengths. See torch.nn.utils.rnn."""
+    """Return the padded batch of packed rows, and the sequences' lengths. See torch.nn.utils.rnn."""
     sizes = batch_sizes._numpy_copy()
     order = Order(sizes, data.device, exact=True, total=max(total_length, len(sizes)))
     lengths = (sizes[:, None] > np.arange(sizes[0])).sum(0)
@@ -141,7 +141,7 @@ _REST = ("hx", "params", "has_biases", "num_layers", "dropout", "train", "bidire
 
 
 def _arguments(name: str, args: tuple, kw: dict) -> dict[str, Any]:
-    """Return the arguments by name: those of the call with a padded input, or of the call with packed data."""
+    """Return the arguments by name, for either signature: padded input or packed data."""
     packed = "batch_sizes" in kw or "data" in kw or (len(args) > 3 and isinstance(args[3], (list, tuple)))
     names = ("data", "batch_sizes", *_REST) if packed else ("input", *_REST, "batch_first")
     given = dict(zip(names, args, strict=False), **kw)
@@ -153,7 +153,7 @@ def _arguments(name: str, args: tuple, kw: dict) -> dict[str, Any]:
 
 
 def _function(name: str):
-    """``torch.<name>``."""
+    """Return the function ``torch.<name>``."""
     def network(*args: Any, **kw: Any) -> tuple[Tensor, ...]:
         given = _arguments(name, args, kw)
         hx = given.pop("hx")
@@ -168,6 +168,6 @@ lstm, gru, rnn_tanh, rnn_relu = (_function(n) for n in _MODULES)
 
 
 def bind() -> None:
-    """Put the functions of this file into the package."""
+    """Bind the functions of this file in the package."""
     put(functions, {"lstm": lstm, "gru": gru, "rnn_tanh": rnn_tanh, "rnn_relu": rnn_relu,
                     "_pack_padded_sequence": pack_padded_sequence, "_pad_packed_sequence": pad_packed_sequence})

@@ -1,4 +1,4 @@
-"""torch.nn.attention: which kernels attention may use. XLA has one way; the choice is kept, and changes nothing."""
+"""torch.nn.attention: the choice of attention kernels. jtorch stores the choice, which has no effect on XLA."""
 from __future__ import annotations
 
 import contextlib
@@ -19,7 +19,7 @@ WARN_FOR_UNFUSED_KERNELS = False
 
 
 class SDPBackend(IntEnum):
-    """A way to compute attention. See torch.nn.attention.SDPBackend."""
+    """A kind of attention kernel. See torch.nn.attention.SDPBackend."""
 
     ERROR = -1
     MATH = 0
@@ -45,7 +45,7 @@ _SWITCHES = {SDPBackend.MATH: (_cuda.math_sdp_enabled, _cuda.enable_math_sdp),
 
 @contextlib.contextmanager
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False):
-    """Say in a ``with`` block which kernels attention may use. See torch.nn.attention.sdpa_kernel."""
+    """Set the allowed attention kernels within a ``with`` block. See torch.nn.attention.sdpa_kernel."""
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
                              f"{type(backends).__name__}")

@@ -1,4 +1,4 @@
-"""BlockMask: which blocks of an attention's scores are computed at all.
+"""BlockMask: the blocks of attention scores that are computed.
 
 See torch.nn.attention.flex_attention.BlockMask.
 """
@@ -14,18 +14,18 @@ from jtorch.dtype import named
 from jtorch.tensor import Tensor
 
 DEFAULT_BLOCK_SIZE = 128
-LARGE_BLOCK_SIZE = 1 << 30          # of the mask that leaves nothing out: one block, whatever the lengths
+LARGE_BLOCK_SIZE = 1 << 30          # the block size of the mask that allows everything: one block for any lengths
 _INT32, _BOOL = named("int32"), named("bool")
 _UNORDERED = "the order of writes to a query's gradient (dq_write_order, dq_kv_order) is for a kernel of CUDA, and is not built"
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
-    """True everywhere: nothing is masked. See torch.nn.attention.flex_attention.noop_mask."""
+    """Return True for each position: nothing is masked. See torch.nn.attention.flex_attention.noop_mask."""
     return batch.new_ones(size=(), dtype=_BOOL, device=batch.device)
 
 
 def sliced_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> NoReturn:
-    """The ``mask_mod`` of a part of a BlockMask: nobody knows what positions it would be asked for."""
+    """Raise RuntimeError as the ``mask_mod`` of a sliced BlockMask, whose positions are unknown."""
     raise RuntimeError("Cannot use mask_mod from a sliced BlockMask. When you slice a BlockMask using [], the mask_mod attribute "
                        "is reset. You must set it from the original BlockMask's mask_mod."
                        "\n\nIncorrect usage:"
@@ -39,16 +39,16 @@ def sliced_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) 
 
 
 def _to_dense(counts: Tensor, indices: Tensor) -> Tensor:
-    """1 in the columns that ``indices`` names in its first ``counts`` places, 0 in the others."""
+    """Return 1 in the columns that the first ``counts`` entries of ``indices`` name, and 0 elsewhere."""
     columns = indices.shape[-1]
     used = functions.arange(columns, device=indices.device) < counts.unsqueeze(-1)
-    places = functions.where(used, indices, columns).long()     # a column to spare takes what is not used
+    places = functions.where(used, indices, columns).long()     # Unused entries go to an extra column.
     dense = indices.new_zeros((*indices.shape[:-1], columns + 1), dtype=_INT32)
     return dense.scatter(-1, places, functions.ones_like(places, dtype=_INT32))[..., :columns].contiguous()
 
 
 def to_ordered(dense: Tensor) -> tuple[Tensor, Tensor]:
-    """(how many columns of each row are 1, the columns with these first)."""
+    """Return (the number of ones in each row, the row's columns with the ones first)."""
     dense = dense.to(_INT32)
     order = functions.argsort(dense, dim=-1, descending=True, stable=True)
     return dense.sum(dim=-1).to(_INT32).contiguous(), order.to(_INT32).contiguous()
@@ -68,7 +68,9 @@ def _cropped(counts: Tensor | None, indices: Tensor | None, rows: int, columns: 
 
 
 class BlockMask:
-    """For each block of queries, the blocks of keys it attends to. See torch.nn.attention.flex_attention.BlockMask.
+    """For each block of queries, the blocks of keys that it attends to.
+
+    See torch.nn.attention.flex_attention.BlockMask.
 
     ``full_`` blocks need no ``mask_mod``, as nothing in them is masked. Here the scores of all blocks are computed and masked by
     ``mask_mod``, so that the blocks say what the mask is like, and save no work.
@@ -102,7 +104,7 @@ class BlockMask:
                        mask_mod: Callable | None = None, seq_lengths: tuple[int, int] | None = None,
                        compute_q_blocks: bool = True, *, dq_write_order: Any = None, dq_write_order_full: Any = None,
                        dq_kv_order: Any = None) -> BlockMask:
-        """Of the blocks of keys for each block of queries; the other way round is computed from them."""
+        """Create a mask from each query block's key blocks; the query blocks of each key block are computed."""
         if kv_indices.dim() < 2:
             raise RuntimeError("BlockMask must have at least 2 dimensions")
         _check_pair("kv", full_kv_num_blocks, full_kv_indices)
@@ -115,14 +117,14 @@ class BlockMask:
                    dq_kv_order=dq_kv_order)
 
     def as_tuple(self, flatten: bool = True) -> tuple:
-        """Return all attributes; the lengths and the block's sizes as two numbers each, if ``flatten``."""
+        """Return all attributes; ``flatten`` gives the lengths and block sizes as two numbers each."""
         lengths, block = (tuple(self.seq_lengths), tuple(self.BLOCK_SIZE)) if flatten else ((self.seq_lengths,),
                                                                                            (self.BLOCK_SIZE,))
         return (*lengths, *[getattr(self, name) for name in self._TENSOR_ATTRS], self.dq_kv_order_spt, *block, self.mask_mod)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Batch and heads, and the lengths of queries and keys."""
+        """Return (batch, heads, queries, keys)."""
         return (*self.kv_indices.shape[:-2], *self.seq_lengths)
 
     def __getitem__(self, index: Any) -> BlockMask:
@@ -145,33 +147,31 @@ class BlockMask:
         return self._with(of_keys, self.mask_mod, (new_q_len, new_kv_len))
 
     def numel(self) -> int:
-        """How many elements the mask has, those left out too."""
+        """Return the number of elements of the mask, masked ones included."""
         return math.prod(self.shape)
 
     def sparsity(self) -> float:
-        """Return the percentage of blocks that are left out."""
+        """Return the percentage of blocks that are not computed."""
         blocks = self.kv_num_blocks.sum()
         if self.full_kv_num_blocks is not None:
             blocks = blocks + self.full_kv_num_blocks.sum()
         return 100 * (1 - blocks.item() * self.BLOCK_SIZE[0] * self.BLOCK_SIZE[1] / self.numel())
 
     def to_dense(self) -> Tensor:
-        """1 for each block that is computed, 0 for the others."""
+        """Return 1 for each block that is computed, and 0 for the others."""
         partial = _to_dense(self.kv_num_blocks, self.kv_indices)
         if self.full_kv_num_blocks is None or self.full_kv_indices is None:
             return partial
         return partial | _to_dense(self.full_kv_num_blocks, self.full_kv_indices)
 
     def to(self, device: Any) -> BlockMask:
-        """Return the same on another device."""
+        """Return the mask on another device."""
         moved: dict[str, Any] = {name: t if t is None else t.to(device) for name in self._TENSOR_ATTRS
                                  for t in [getattr(self, name)]}
         return BlockMask(self.seq_lengths, **moved, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod)
 
     def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
-        """Return a picture for each batch and head, ``limit`` at most, in cells of a grid; of each block, if the grid's
-        size is -1.
-        """
+        """Return a text picture for each batch and head, at most ``limit``. Grid size -1 shows each block."""
         dense = self.to_dense()
         shown = []
         for at, where in enumerate(itertools.product(*[range(n) for n in dense.shape[:-2]])):
@@ -198,7 +198,7 @@ def _check_pair(kind: str, counts: Any, indices: Any) -> None:
 
 
 def _kept_dim(index: Any, size: int) -> Any:
-    """Return an index that leaves the dimension there."""
+    """Return an index that keeps the dim: an int becomes a slice of length 1."""
     if not isinstance(index, int):
         return index
     start = index + size if -size <= index < 0 else index
@@ -206,7 +206,7 @@ def _kept_dim(index: Any, size: int) -> Any:
 
 
 def _picture(dense: Tensor, grid: int | tuple[int, int]) -> Iterator[str]:
-    """Yield a line for each row of cells."""
+    """Yield a line of text for each row of cells."""
     rows, columns = dense.shape
     across, down = (grid, grid) if isinstance(grid, int) else grid
     high, wide = max(1, -(-rows // across)), max(1, -(-columns // down))

@@ -1,4 +1,4 @@
-"""Implementations of FlashAttention that packages bring. Here are none: XLA compiles attention."""
+"""A registry of FlashAttention implementations from packages. jtorch has none: XLA compiles attention."""
 from __future__ import annotations
 
 import logging
@@ -15,7 +15,7 @@ _active: list[tuple[str, Any]] = []
 
 
 def register_flash_attention_impl(impl: str, *, register_fn: Callable[..., Any]) -> None:
-    """Keep a function that ``activate_flash_attention_impl`` calls.
+    """Register a function that ``activate_flash_attention_impl`` calls.
 
     See torch.nn.attention.register_flash_attention_impl.
     """
@@ -23,7 +23,7 @@ def register_flash_attention_impl(impl: str, *, register_fn: Callable[..., Any])
 
 
 def activate_flash_attention_impl(impl: str) -> None:
-    """Call the function of an implementation; ValueError for an unknown name.
+    """Call an implementation's function; raise ValueError for an unknown name.
 
     See torch.nn.attention.activate_flash_attention_impl.
     """

@@ -13,15 +13,14 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(IntEnum):
-    """Where the diagonal of a causal mask lies. See torch.nn.attention.bias.CausalVariant."""
+    """The position of a causal mask's diagonal. See torch.nn.attention.bias.CausalVariant."""
 
     UPPER_LEFT = auto()
     LOWER_RIGHT = auto()
 
 
 class CausalBias(Tensor):
-    """A causal mask (queries, keys) as a bool tensor, with what it was made from. See
-    torch.nn.attention.bias.CausalBias.
+    """A causal mask (queries, keys) as a bool tensor, with its arguments. See torch.nn.attention.bias.CausalBias.
 
     AssertionError where ``variant`` is not a CausalVariant.
     """
@@ -33,7 +32,7 @@ class CausalBias(Tensor):
     seq_len_kv: int
 
     def __new__(cls, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> Any:
-        """Return the mask."""
+        """Create the mask."""
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be an instance of CausalVariant, got {type(variant).__name__}")
         diagonal = 0 if variant is CausalVariant.UPPER_LEFT else seq_len_kv - seq_len_q
@@ -42,7 +41,7 @@ class CausalBias(Tensor):
         return made
 
     def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int):
-        """Nothing: the mask is made already."""
+        """Do nothing, since ``__new__`` creates the mask."""
 
     def __repr__(self) -> str:      # type: ignore[override]
         return repr(self.as_subclass(Tensor))       # type: ignore[attr-defined]

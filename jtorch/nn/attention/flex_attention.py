@@ -1,4 +1,4 @@
-"""Attention whose scores are changed and masked by functions of a position. See torch.nn.attention.flex_attention.
+"""Attention whose scores are modified and masked by the user's functions. See torch.nn.attention.flex_attention.
 
 The functions are mapped over all positions by ``torch.vmap``, and the scores of all of them are computed, as PyTorch does
 without ``torch.compile``. Unlike there, gradients can be had on any device.
@@ -29,14 +29,14 @@ __all__ = ["AuxOutput", "AuxRequest", "BlockMask", "FlexKernelOptions", "and_mas
 
 _score_mod_signature = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 _mask_mod_signature = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = False       # packages set it; nothing here is compiled apart
+_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = False       # Packages set this; it has no effect.
 _INFINITE = -float("inf")
 _NOT_ELEMENTWISE = ("flex_attention: score_mod uses a tensor that requires a gradient, and is not a function of broadcast "
                     "positions: write it with operations that are done element by element (table[h, q_idx], not table[h][q_idx])")
 
 
 class FlexKernelOptions(TypedDict, total=False):
-    """Options of PyTorch's kernels: accepted, and without effect."""
+    """Options of PyTorch's kernels, which jtorch accepts without effect."""
 
     num_warps: int
     num_stages: int
@@ -59,14 +59,14 @@ class FlexKernelOptions(TypedDict, total=False):
 
 
 class AuxRequest(NamedTuple):
-    """What flex_attention gives beside its result."""
+    """The auxiliary results that flex_attention returns."""
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What AuxRequest has asked for; None for what it has not."""
+    """The requested auxiliary results; None for others."""
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
@@ -79,7 +79,7 @@ def _identity(score: Tensor, batch: Tensor, head: Tensor, token_q: Tensor, token
 
 
 def _takes_score(mod: Callable) -> bool:
-    """Return whether it is a score_mod (five arguments), and not a mask_mod (four)."""
+    """Return whether ``mod`` is a score_mod (five arguments) rather than a mask_mod (four)."""
     parameters = inspect.signature(mod).parameters.values()
     count = len([p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)])
     if count not in (4, 5):
@@ -88,7 +88,7 @@ def _takes_score(mod: Callable) -> bool:
 
 
 def _vmap_for_bhqkv(fn: Callable, prefix: tuple, suffix: tuple = (), out_dims: Any = 0, group_dim: bool = False) -> Callable:
-    """``fn`` for all batches, heads, queries and keys. PyTorch's name: packages import it."""
+    """Map ``fn`` over all batches, heads, queries and keys. The name is PyTorch's, which packages import."""
     from jtorch.func import vmap
     heads = [(None, 0, None, None)] * (2 if group_dim else 1)
     for dims in [(None, None, None, 0), (None, None, 0, None), *heads, (0, None, None, None)]:
@@ -132,7 +132,10 @@ def _check_callable(mask_mods: tuple) -> None:
 
 
 def create_mask(mod_fn: Callable, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None) -> Tensor:
-    """What ``mod_fn`` masks, as a tensor (B, H, Q_LEN, KV_LEN). See torch.nn.attention.flex_attention.create_mask."""
+    """Return the mask of ``mod_fn`` as a tensor (B, H, Q_LEN, KV_LEN).
+
+    See torch.nn.attention.flex_attention.create_mask.
+    """
     sizes = (1 if B is None else B, 1 if H is None else H, Q_LEN, KV_LEN)
     where = _device(device)
     if not _takes_score(mod_fn):
@@ -149,7 +152,7 @@ def _device(device: Any) -> Any:
 def _convert_mask_to_block_mask(mask: Tensor, Q_BLOCK_SIZE: int = _DEFAULT_SPARSE_BLOCK_SIZE,
                                 KV_BLOCK_SIZE: int = _DEFAULT_SPARSE_BLOCK_SIZE,
                                 separate_full_blocks: bool = False) -> tuple[Tensor, Tensor | None]:
-    """Which blocks have something in them, and which are full where these are asked for."""
+    """Return which blocks are nonempty (or partial), and which are full if ``separate_full_blocks``."""
     while mask.dim() < 4:
         mask = mask.unsqueeze(0)
     mask = nn_functions.pad(mask, (0, -mask.shape[-1] % KV_BLOCK_SIZE, 0, -mask.shape[-2] % Q_BLOCK_SIZE))
@@ -165,8 +168,9 @@ def create_block_mask(mask_mod: Callable, B: int | None, H: int | None, Q_LEN: i
                       BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE, _compile: bool = False,
                       separate_full_blocks: bool = True, compute_dq_write_order: bool = False,
                       dq_kv_order: bool = True) -> BlockMask:
-    """Return a BlockMask of a function of batch, head, query and key. See
-    torch.nn.attention.flex_attention.create_block_mask.
+    """Return the BlockMask of a function of batch, head, query and key.
+
+    See torch.nn.attention.flex_attention.create_block_mask.
 
     NotImplementedError with ``compute_dq_write_order``, which is for a kernel of CUDA.
     """
@@ -182,7 +186,7 @@ def create_block_mask(mask_mod: Callable, B: int | None, H: int | None, Q_LEN: i
 
 
 def _create_empty_block_mask(query: Tensor, key: Tensor) -> BlockMask:
-    """Return a mask that leaves nothing out: one block, as long as the queries and keys."""
+    """Return a BlockMask that allows everything: one block for all queries and keys."""
     one = functions.ones([1, 1, 1], dtype=named("int32"), device=query.device)
     return BlockMask.from_kv_blocks(one, functions.zeros_like(one).unsqueeze(0), BLOCK_SIZE=_LARGE_SPARSE_BLOCK_SIZE,
                                     seq_lengths=(1, 1))
@@ -191,7 +195,7 @@ def _create_empty_block_mask(query: Tensor, key: Tensor) -> BlockMask:
 # ---------------------------------------------------------------- scores
 
 def _modified(score_mod: Callable, scores: Tensor, positions: list[Tensor]) -> Tensor:
-    """Return the scores that ``score_mod`` makes of ``scores``."""
+    """Return the scores modified by ``score_mod``."""
     if score_mod is _identity:
         return scores
     if not is_grad_enabled() or not scores.numel():
@@ -203,8 +207,11 @@ def _modified(score_mod: Callable, scores: Tensor, positions: list[Tensor]) -> T
 
 
 def _by_broadcasting(score_mod: Callable, scores: Tensor, positions: list[Tensor]) -> Tensor:
-    """Return one call for all positions, which gives gradients of tensors that ``score_mod`` uses, where it gives what
-    mapping does.
+    """Call ``score_mod`` once with broadcast positions, so that gradients reach tensors that it uses.
+
+    Raises:
+        NotImplementedError: if the result differs from that of mapping ``score_mod`` over the positions.
+
     """
     spread = [p.view([-1 if i == j else 1 for j in range(4)]) for i, p in enumerate(positions)]
     with no_grad():
@@ -230,11 +237,10 @@ def _scores(query: Tensor, key: Tensor, score_mod: Callable, mask_mod: Callable,
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, scores: Tensor) -> tuple[Tensor, AuxOutput]:
-    """Return the result, and the logarithms of the sums and the largest scores. A row with nothing in it gives
-    zeros.
-    """
+    """Return the attention's output, and the rows' logsumexp and largest score. A fully masked row gives zeros."""
     empty = (scores == _INFINITE).all(dim=-1, keepdim=True)
-    shown = functions.where(empty, 0.0, scores)      # not the infinities: their softmax has no derivative
+    # A fully masked row's softmax has no derivative, so its scores are replaced.
+    shown = functions.where(empty, 0.0, scores)
     weights = functions.where(empty, 0.0, functions.softmax(shown, dim=-1))
     sums = functions.where(empty.squeeze(-1), _INFINITE, shown.logsumexp(dim=-1))
     return weights.to(query.dtype) @ value.to(query.dtype), AuxOutput(sums, scores.amax(dim=-1))
@@ -243,8 +249,9 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, scores: Tensor) -> tuple[
 def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Callable | None = None,
                    block_mask: BlockMask | None = None, scale: float | None = None, enable_gqa: bool = False,
                    return_lse: bool = False, kernel_options: Any = None, *, return_aux: AuxRequest | None = None) -> Any:
-    """Attention with scores changed by ``score_mod`` and masked by ``block_mask``. See
-    torch.nn.attention.flex_attention.
+    """Compute attention with scores modified by ``score_mod`` and masked by ``block_mask``.
+
+    See torch.nn.attention.flex_attention.
 
     ``score_mod(score, b, h, q_idx, kv_idx)`` gives a position's score. All scores are computed, whatever the mask leaves out.
     Tensors that ``score_mod`` uses get gradients where it is written with element-wise operations.

@@ -1,4 +1,4 @@
-"""torch.nn.attention.varlen: attention within each of the sequences that lie one after another in a tensor.
+"""torch.nn.attention.varlen: attention within sequences that are concatenated in one tensor.
 
 PyTorch has it on GPUs only, by FlashAttention. Here it is attention with a mask, which takes memory of T_q times T_k elements.
 """
@@ -14,7 +14,7 @@ __all__ = ["AuxRequest", "varlen_attn"]
 
 
 class AuxRequest(NamedTuple):
-    """What ``varlen_attn`` returns beside its result. See torch.nn.attention.varlen.AuxRequest."""
+    """The auxiliary results that ``varlen_attn`` returns. See torch.nn.attention.varlen.AuxRequest."""
 
     lse: bool = False
 
@@ -23,7 +23,7 @@ def varlen_attn(query: Tensor, key: Tensor, value: Tensor, cu_seq_q: Tensor, cu_
                 return_aux: AuxRequest | None = None, scale: float | None = None, window_size: tuple[int, int] = (-1, -1),
                 enable_gqa: bool = False, seqused_k: Tensor | None = None, block_table: Tensor | None = None,
                 num_splits: int | None = None) -> Any:
-    """Return attention within sequences of different lengths. See torch.nn.attention.varlen.varlen_attn.
+    """Compute attention within sequences of different lengths. See torch.nn.attention.varlen.varlen_attn.
 
     Shapes: ``query`` (T_q, H_q, D), ``key`` and ``value`` (T_k, H_kv, D); ``cu_seq_q`` and ``cu_seq_k`` (N + 1,), where
     sequences begin and the last ends. ``window_size`` says how many keys to the left and right of its own position, counted
@@ -43,7 +43,7 @@ def varlen_attn(query: Tensor, key: Tensor, value: Tensor, cu_seq_q: Tensor, cu_
 
 
 def _with_heads(query: Tensor, t: Tensor, enable_gqa: bool) -> Tensor:
-    """Keys or values with a head for each of the queries'."""
+    """Repeat the heads of keys or values to match the query's heads."""
     wanted, found = query.size(1), t.size(1)
     if not enable_gqa and wanted != found:
         raise ValueError(f"Expect query and key/value to have the same number of heads but got Hq={wanted} and Hkv={found}. "
@@ -55,10 +55,10 @@ def _with_heads(query: Tensor, t: Tensor, enable_gqa: bool) -> Tensor:
 
 
 def _allowed(queries: int, keys: int, cu_seq_q: Tensor, cu_seq_k: Tensor, window: tuple[int, int]) -> Tensor:
-    """Which keys each query sees: those of its sequence, within the window."""
+    """Return which keys each query attends to: keys of its sequence within the window."""
     (of_q, from_end_q), (of_k, from_end_k) = _places(queries, cu_seq_q), _places(keys, cu_seq_k)
     seen = of_q[:, None] == of_k[None]
-    ahead = from_end_q[:, None] - from_end_k[None]      # how far a key is to the right of its query
+    ahead = from_end_q[:, None] - from_end_k[None]      # the distance from a query to a key on its right
     for limit, distance in ((window[0], -ahead), (window[1], ahead)):
         if limit >= 0:
             seen = seen & (distance <= limit)
@@ -66,7 +66,7 @@ def _allowed(queries: int, keys: int, cu_seq_q: Tensor, cu_seq_k: Tensor, window
 
 
 def _places(count: int, cu_seq: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the sequence of each token, and how many tokens come after it there."""
+    """Return each token's sequence, and its distance from the sequence's end."""
     at, ends = functions.arange(count, device=cu_seq.device), cu_seq[1:].long()
     of = functions.bucketize(at, ends, right=True)
     return of, ends[of.clamp(max=ends.numel() - 1)] - at

@@ -1,6 +1,4 @@
-"""torch.nn.modules: all layers and losses, in files named as PyTorch's. What is public is better taken from
-``torch.nn``.
-"""
+"""torch.nn.modules: all layers and losses, in files named as PyTorch's. Programs import them from ``torch.nn``."""
 from jtorch.nn.modules import loss as loss
 from jtorch.nn.modules import utils as utils
 from jtorch.nn.modules._losses import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""How a module's parameters take other content: in place, exchanged, or as new parameters, as torch.__future__ says."""
+"""Conversions of a module's parameters: in place, swapped or replaced, as torch.__future__ sets."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,13 +10,13 @@ from jtorch.tensor import Parameter, Tensor
 
 
 def swap(t1: Tensor, t2: Tensor) -> None:
-    """torch.utils.swap_tensors."""
+    """Swap two tensors. See torch.utils.swap_tensors."""
     from jtorch.utils._swap import swap_tensors
     swap_tensors(t1, t2)
 
 
 def convert(module: Any, name: str, fn: Callable[[Tensor], Tensor]) -> None:
-    """Give a module's parameter and its gradient the content that ``fn`` makes of them."""
+    """Convert a module's parameter and its gradient by ``fn``."""
     param = module._parameters[name]
     if chosen.get_swap_module_params_on_conversion():
         _swapped(module, name, param, fn)
@@ -70,7 +70,7 @@ def _swapped(module: Any, name: str, param: Parameter, fn: Callable[[Tensor], Te
 
 
 def load_swapped(target: Tensor, given: Tensor, assign: bool) -> None:
-    """Exchange a module's tensor for what its ``module_load`` makes of one of a state dict."""
+    """Swap a module's tensor with the result of its ``module_load`` on a state dict's tensor."""
     new = target.module_load(given, assign=assign)      # type: ignore[attr-defined]
     if new is given or new is target:
         raise RuntimeError("module_load returned one of self or other, please .detach() the result if returning one of the "

@@ -38,7 +38,7 @@ def _given(args: tuple, kwargs: dict) -> str:
 
 
 def destination(args: tuple, kwargs: dict) -> tuple[Any, dtypes.dtype | None, Any]:
-    """(device, dtype, memory_format) of the arguments of ``to``; TypeError where they are none of its forms."""
+    """Return (device, dtype, memory_format) for the arguments of ``to``; raise TypeError if no signature fits."""
     first = args[0] if args else None
     by_dtype = _is_dtype(first) or (not args and "dtype" in kwargs and "device" not in kwargs)
     form = _by_tensor if isinstance(first, Tensor) or "tensor" in kwargs else _by_dtype if by_dtype else _by_device

@@ -10,7 +10,7 @@ from jtorch.nn.modules._hooks import Hooks, _WrappedHook, mark
 
 
 class HookMethods:
-    """What Module has for its hooks; they hang in dicts of the module, in the order in which they run."""
+    """Module's methods for hooks. The hooks are in dicts of the module, in the order in which they run."""
 
     _backward_pre_hooks: OrderedDict[int, Callable]
     _backward_hooks: OrderedDict[int, Callable]
@@ -26,7 +26,7 @@ class HookMethods:
     _is_full_backward_hook: bool | None
 
     def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
-        """``hook(module, args)`` runs before forward; what it returns replaces the arguments.
+        """Register ``hook(module, args)`` before forward; its result, if any, replaces the arguments.
 
         ``with_kwargs``: the hook gets ``(module, args, kwargs)`` and returns None or both. See torch.nn.Module.
         """
@@ -37,7 +37,7 @@ class HookMethods:
 
     def register_forward_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False,
                               always_call: bool = False) -> RemovableHandle:
-        """``hook(module, args, output)`` runs after forward; what it returns replaces the output.
+        """Register ``hook(module, args, output)`` after forward; its result, if any, replaces the output.
 
         ``with_kwargs``: the hook gets ``(module, args, kwargs, output)``. ``always_call``: it runs too where forward raises.
         """
@@ -48,20 +48,18 @@ class HookMethods:
         return handle
 
     def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """``hook(module, grad_output)`` runs before the module's backward; a tuple that it returns replaces
-        grad_output.
-        """
+        """Register ``hook(module, grad_output)`` before the module's backward; its result replaces grad_output."""
         return RemovableHandle(self._backward_pre_hooks, hook, first=prepend)
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """``hook(module, grad_input, grad_output)`` runs after the module's backward; what it returns replaces
+        """Register ``hook(module, grad_input, grad_output)`` after the module's backward; its result replaces
         grad_input.
         """
         self._choose_backward(True)
         return RemovableHandle(self._backward_hooks, hook, first=prepend)
 
     def register_backward_hook(self, hook: Callable) -> RemovableHandle:
-        """Deprecated in PyTorch: sees the gradients of the last operation only."""
+        """Register a backward hook that sees only the last operation's gradients; deprecated in PyTorch."""
         self._choose_backward(False)
         return RemovableHandle(self._backward_hooks, hook)
 
@@ -72,14 +70,14 @@ class HookMethods:
         self._is_full_backward_hook = full
 
     def _get_backward_hooks(self) -> tuple[list[Callable], list[Callable]]:
-        """(full hooks, those of PyTorch's older kind)."""
+        """Return (full backward hooks, non-full backward hooks)."""
         found: dict[Any, list] = {True: [], False: [], None: []}
         found[Hooks.full_backward] += Hooks.backward.values()
         found[self._is_full_backward_hook] += self._backward_hooks.values()
         return found[True], found[False]
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """``hook(module, state_dict, prefix, local_metadata)`` runs after ``state_dict``, and may change it in
+        """Register ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict``, which it can change in
         place.
         """
         hook._from_public_api = True
@@ -92,16 +90,16 @@ class HookMethods:
         return RemovableHandle(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """``hook(module, prefix, keep_vars)`` runs before ``state_dict``."""
+        """Register ``hook(module, prefix, keep_vars)`` before ``state_dict``."""
         return RemovableHandle(self._state_dict_pre_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """``hook(module, state_dict, prefix, ...)`` runs before a state dict is loaded."""
+        """Register ``hook(module, state_dict, prefix, ...)`` before a state dict is loaded."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook: Callable, with_module: bool = False) -> RemovableHandle:
         return RemovableHandle(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
-        """``hook(module, incompatible_keys)`` runs after a state dict is loaded."""
+        """Register ``hook(module, incompatible_keys)`` after a state dict is loaded."""
         return RemovableHandle(self._load_state_dict_post_hooks, hook)

@@ -1,4 +1,4 @@
-"""Hooks that hold for all modules, and calls of modules that have hooks."""
+"""Global module hooks, and calls of modules that have hooks."""
 from __future__ import annotations
 
 import functools
@@ -17,7 +17,7 @@ from jtorch.tensor import Tensor
 class _Registries:
     __slots__ = ("always_called", "backward", "backward_pre", "buffer", "forward", "forward_pre", "full_backward", "module",
                  "parameter", "with_kwargs")
-    full_backward: bool | None      # of which kind ``backward`` is; both cannot be
+    full_backward: bool | None      # whether the ``backward`` hooks are full; the two kinds cannot be mixed
 
     def __init__(self) -> None:
         self.forward: OrderedDict[int, Callable] = OrderedDict()
@@ -32,16 +32,16 @@ class _Registries:
         self.full_backward = None
 
 
-Hooks = _Registries()       # the hooks that hold for all modules
+Hooks = _Registries()       # the global hooks, which run for all modules
 
 
 def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
-    """``hook(module, args)`` runs before every module's forward. See torch.nn.modules.module."""
+    """Register ``hook(module, args)`` before every module's forward. See torch.nn.modules.module."""
     return RemovableHandle(Hooks.forward_pre, hook)
 
 
 def register_module_forward_hook(hook: Callable, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
-    """``hook(module, args, output)`` runs after every module's forward. See torch.nn.modules.module."""
+    """Register ``hook(module, args, output)`` after every module's forward. See torch.nn.modules.module."""
     handle = RemovableHandle(Hooks.forward, hook, extra_dict=[Hooks.with_kwargs, Hooks.always_called])
     mark(handle, Hooks.with_kwargs, with_kwargs)
     mark(handle, Hooks.always_called, always_call)
@@ -49,34 +49,34 @@ def register_module_forward_hook(hook: Callable, *, with_kwargs: bool = False, a
 
 
 def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
-    """``hook(module, grad_output)`` runs before every module's backward. See torch.nn.modules.module."""
+    """Register ``hook(module, grad_output)`` before every module's backward. See torch.nn.modules.module."""
     return RemovableHandle(Hooks.backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
-    """``hook(module, grad_input, grad_output)`` runs after every module's backward. See torch.nn.modules.module."""
+    """Register ``hook(module, grad_input, grad_output)`` after every module's backward. See torch.nn.modules.module."""
     _choose_backward(True)
     return RemovableHandle(Hooks.backward, hook)
 
 
 def register_module_backward_hook(hook: Callable) -> RemovableHandle:
-    """Deprecated in PyTorch: sees the gradients of every module's last operation only."""
+    """Register a global backward hook that sees only a module's last operation; deprecated in PyTorch."""
     _choose_backward(False)
     return RemovableHandle(Hooks.backward, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable) -> RemovableHandle:
-    """``hook(module, name, parameter)`` runs when a module gets a parameter; what it returns takes its place."""
+    """Register ``hook(module, name, parameter)`` for new parameters of modules; its result replaces the parameter."""
     return RemovableHandle(Hooks.parameter, hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:
-    """``hook(module, name, buffer)`` runs when a module gets a buffer; what it returns takes its place."""
+    """Register ``hook(module, name, buffer)`` for new buffers of modules; its result replaces the buffer."""
     return RemovableHandle(Hooks.buffer, hook)
 
 
 def register_module_module_registration_hook(hook: Callable) -> RemovableHandle:
-    """``hook(module, name, submodule)`` runs when a module gets a submodule; what it returns takes its place."""
+    """Register ``hook(module, name, submodule)`` for new submodules; its result replaces the submodule."""
     return RemovableHandle(Hooks.module, hook)
 
 
@@ -88,13 +88,13 @@ def _choose_backward(full: bool) -> None:
 
 
 def mark(handle: RemovableHandle, marks: dict, wanted: bool) -> None:
-    """Say of a hook what it wants."""
+    """Set a hook's flag in ``marks`` if ``wanted``."""
     if wanted:
         marks[handle.id] = True
 
 
 def registered(hooks: OrderedDict, module: Any, name: str, given: Any) -> Any:
-    """What registration hooks make of ``given``."""
+    """Return ``given`` after the registration hooks."""
     for hook in hooks.values():
         new = hook(module, name, given)
         given = given if new is None else new
@@ -102,16 +102,14 @@ def registered(hooks: OrderedDict, module: Any, name: str, given: Any) -> Any:
 
 
 class _WrappedHook:
-    """A hook that gets its module too, which it does not keep alive, and which a copy of the module's hooks has
-    anew.
-    """
+    """A hook that receives its module, which it references weakly. A copied module gets a new one."""
 
     def __init__(self, hook: Callable, module: Any = None):
         functools.update_wrapper(self, hook)
         self._bind(hook, () if module is None else (module,))
 
     def _bind(self, hook: Callable, first: tuple) -> None:
-        self.hook, self.first = hook, [weakref.ref(module) for module in first]     # the modules, at most one
+        self.hook, self.first = hook, [weakref.ref(module) for module in first]     # at most one module
 
     def _alive(self, doing: str) -> list:
         found = [ref() for ref in self.first]
@@ -122,7 +120,7 @@ class _WrappedHook:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.hook(*self._alive("call"), *args, **kwargs)
 
-    def __getstate__(self) -> dict:     # as in PyTorch's files
+    def __getstate__(self) -> dict:     # the state has the keys of PyTorch's pickles
         return {"hook": self.hook, "with_module": bool(self.first), "module": next(iter(self._alive("")), None)}
 
     def __setstate__(self, state: dict) -> None:
@@ -131,21 +129,21 @@ class _WrappedHook:
         self._bind(state["hook"], (state["module"],) if state["with_module"] else ())
 
 
-WrappedHook = _WrappedHook      # as pickles of an earlier version name it
+WrappedHook = _WrappedHook      # the name in pickles of earlier versions
 
 
 class BackwardHookFunction(Function):
-    """The identity: its node is where hooks see the gradients of a module's inputs or outputs."""
+    """The identity function. Hooks on its node see the gradients of a module's inputs or outputs."""
 
     @staticmethod
     def forward(ctx, *args):
-        """Return the same tensors."""
+        """Return the tensors unchanged."""
         ctx.mark_non_differentiable(*[a for a in args if not a.requires_grad])
         return args
 
     @staticmethod
     def backward(ctx, *grads):
-        """Return the same gradients."""
+        """Return the gradients unchanged."""
         return grads
 
 
@@ -172,7 +170,7 @@ class BackwardHook:
             return args, None
         new = BackwardHookFunction.apply(*[args[i] for i in index])
 
-        def hook(grad_inputs: tuple, grad_outputs: tuple) -> tuple | None:      # PyTorch's errors call it by this name
+        def hook(grad_inputs: tuple, grad_outputs: tuple) -> tuple | None:      # PyTorch's errors use this name.
             return run(grad_inputs, grad_outputs)       # type: ignore[no-any-return]
 
         next(t.grad_fn for t in new if t.grad_fn is not None).register_hook(hook)
@@ -182,20 +180,20 @@ class BackwardHook:
         return (tuple(out) if type(args) is tuple else type(args)(*out)), index
 
     def setup_input_hook(self, args: tuple) -> tuple:
-        """Return the inputs, watched."""
+        """Pass the inputs through a node that calls the hooks."""
         self.n_inputs = len(args)
         args, self.input_tensors_index = self._through(args, self._input_hook)
         return args
 
     def setup_output_hook(self, args: Any) -> Any:
-        """Return the outputs, watched."""
+        """Pass the outputs through a node that calls the hooks."""
         outputs = args if isinstance(args, tuple) else (args,)
         self.n_outputs = len(outputs)
         outputs, self.output_tensors_index = self._through(outputs, self._output_hook)
         return outputs if isinstance(args, tuple) else outputs[0]
 
     def _input_hook(self, grad_input: tuple, _: tuple) -> tuple | None:
-        if self.grad_outputs is None:       # the gradient came past the outputs
+        if self.grad_outputs is None:       # The gradient did not pass through the outputs.
             return None
         res: Any = _placed(self.input_tensors_index, grad_input, self.n_inputs)
         for hook in self.user_hooks:
@@ -233,7 +231,7 @@ class BackwardHook:
 
 
 def call_with_hooks(module: Any, args: tuple, kwargs: dict) -> Any:
-    """``module(*args, **kwargs)`` with all hooks."""
+    """Call ``module(*args, **kwargs)`` with all hooks."""
     state = _Call(module, args, kwargs)
     try:
         return state.run()
@@ -295,7 +293,7 @@ class _Call:
             self.result = new
 
     def _old_backward(self, hooks: list[Callable]) -> None:
-        """Hooks on the node of the output: what PyTorch calls non-full."""
+        """Register the non-full backward hooks on the output's node."""
         var = self.result
         while not isinstance(var, Tensor):
             var = next(v for v in var.values() if isinstance(v, Tensor)) if isinstance(var, dict) else var[0]
@@ -307,7 +305,7 @@ class _Call:
                 warned.warn(f"Using {wrong}", FutureWarning)
 
     def always_called(self) -> None:
-        """Run the hooks that are called even though forward has raised."""
+        """Run the ``always_call`` hooks after forward has raised."""
         own = self.module._forward_hooks_always_called
         for hooks, wanted, kind in ((Hooks.forward, Hooks.always_called, "global module"),
                                     (self.module._forward_hooks, own, "module")):
@@ -327,7 +325,7 @@ _NODES = ("a non-full backward hook when {what} is deprecated and will be remove
 
 
 def _old_hook_problem(inputs: Any, result: Any, node: Any) -> str | None:
-    """Which gradients a non-full backward hook will not see, in PyTorch's words; None where it sees all."""
+    """Return PyTorch's message about gradients that a non-full backward hook misses; None if it misses none."""
     outputs = result if isinstance(result, tuple) else (result,)
     if not all([isinstance(r, Tensor) for r in outputs]):
         return _NESTED.format(what="return", grad="grad_output")

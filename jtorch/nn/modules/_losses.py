@@ -1,4 +1,4 @@
-"""Losses: modules around the loss functions of torch.nn.functional, whose options are attributes of the same names."""
+"""Losses: modules that call torch.nn.functional's loss functions with options from attributes of the same names."""
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +11,9 @@ from jtorch.tensor import Tensor
 
 
 class _Loss(Module):
-    """A loss calls ``function`` with its inputs, its reduction and the attributes named in ``options``."""
+    """The base class of losses: it calls ``function`` with the inputs, the reduction and the attributes in
+    ``options``.
+    """
 
     __constants__ = ["reduction"]
     function = ""
@@ -56,7 +58,7 @@ class L1Loss(_Loss):
     Args:
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -80,7 +82,7 @@ class MSELoss(_Loss):
     Args:
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -103,8 +105,8 @@ class SmoothL1Loss(_Loss):
     Args:
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
-        beta (float): where the loss turns from a parabola into a line.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
+        beta (float): the difference at which the loss changes from quadratic to linear.
 
     Example::
 
@@ -130,8 +132,8 @@ class HuberLoss(_Loss):
     promoted.
 
     Args:
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
-        delta (float): where the loss turns from a parabola into a line.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
+        delta (float): the difference at which the loss changes from quadratic to linear.
 
     Example::
 
@@ -165,7 +167,7 @@ class BCELoss(_WeightedLoss):
         weight (Tensor or None): a factor for each element of a batch.
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -188,8 +190,8 @@ class BCEWithLogitsLoss(_Loss):
         weight (Tensor or None): a factor for each element of a batch.
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
-        pos_weight (Tensor or None): a factor of the positive targets, for each class.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
+        pos_weight (Tensor or None): a factor of the positive targets for each class.
 
     Example::
 
@@ -222,9 +224,9 @@ class NLLLoss(_WeightedLoss):
     Args:
         weight (Tensor or None): a factor for each class.
         size_average (bool or None): deprecated, see ``reduction``.
-        ignore_index (int): targets of this class do not count.
+        ignore_index (int): the class whose targets do not count.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -244,7 +246,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """NLLLoss under its old name for images; deprecated in PyTorch.
+    """NLLLoss under its old name for images. PyTorch deprecates the name.
 
     Shape: input (C,), (N, C) or (N, C, d1, ...), floating; target (), (N,) or (N, d1, ...), int64 or uint8; () with a
     reduction, the target's shape without.
@@ -252,9 +254,9 @@ class NLLLoss2d(NLLLoss):
     Args:
         weight (Tensor or None): a factor for each class.
         size_average (bool or None): deprecated, see ``reduction``.
-        ignore_index (int): targets of this class do not count.
+        ignore_index (int): the class whose targets do not count.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -285,10 +287,10 @@ class CrossEntropyLoss(_WeightedLoss):
     Args:
         weight (Tensor or None): a factor for each class.
         size_average (bool or None): deprecated, see ``reduction``.
-        ignore_index (int): targets of this class do not count.
+        ignore_index (int): the class whose targets do not count.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
-        label_smoothing (float): which part of the target is spread over all classes.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
+        label_smoothing (float): the fraction of the target that is spread over all classes.
 
     Example::
 
@@ -321,8 +323,8 @@ class KLDivLoss(_Loss):
     Args:
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean", "sum" or "batchmean", the sum over the batch's size.
-        log_target (bool): the target holds logarithms.
+        reduction (str): "none", "mean", "sum" or "batchmean" (the sum divided by the batch size).
+        log_target (bool): whether the target holds logarithms.
 
     Example::
 
@@ -341,20 +343,21 @@ class KLDivLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Minus the log-likelihood of counts whose rate (or its logarithm, ``log_input``) is the input. See
-    torch.nn.PoissonNLLLoss.
+    """Minus the log-likelihood of counts whose rate (or its logarithm, ``log_input``) is the input.
+
+    See torch.nn.PoissonNLLLoss.
 
     ``full`` adds Stirling's approximation of the constant term for targets above 1; ``eps`` keeps ``log(0)`` away.
 
     Shape: input and target of one shape (*), any; () with a reduction, (*) without.
 
     Args:
-        log_input (bool): the input holds logarithms.
-        full (bool): adds the part of the likelihood that does not depend on the input.
+        log_input (bool): whether the input holds logarithms.
+        full (bool): whether to add the part of the likelihood that does not depend on the input.
         size_average (bool or None): deprecated, see ``reduction``.
         eps (float): added inside the logarithm.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -385,9 +388,9 @@ class GaussianNLLLoss(_Loss):
     Shape: input and target (N, *), variance (N, *), (N, 1) or (N,); () with a reduction, (N, *) without.
 
     Args:
-        full (bool): adds the part of the likelihood that does not depend on the input.
-        eps (float): the least variance.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        full (bool): whether to add the part of the likelihood that does not depend on the input.
+        eps (float): the smallest variance.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -410,7 +413,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Minus the log-probability of label sequences of which no alignment is known. See torch.nn.CTCLoss.
+    """Minus the log-probability of label sequences with unknown alignment. See torch.nn.CTCLoss.
 
     ``log_probs`` (T, N, C), or (T, C); ``targets`` (N, S) padded, or all in a row; lengths as tensors or tuples. The mean
     divides by the target's length first. ``zero_infinity`` makes the loss of impossible sequences 0, with no gradient. The
@@ -422,8 +425,8 @@ class CTCLoss(_Loss):
 
     Args:
         blank (int): the class of a blank.
-        reduction (str): "none", "mean" (each loss over its target's length) or "sum".
-        zero_infinity (bool): infinite losses and their gradients become 0.
+        reduction (str): "none", "mean" (each loss divided by its target's length) or "sum".
+        zero_infinity (bool): whether infinite losses and their gradients become 0.
 
     Example::
 

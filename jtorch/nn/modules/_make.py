@@ -1,4 +1,4 @@
-"""What modules are made of: empty parameters on a device."""
+"""Helpers for the constructors of modules: new parameters on a device."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from jtorch.tensor import Parameter, Tensor
 
 
 def empty(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """Return a tensor yet to be filled (zeros). Modes of ``__torch_function__`` see it made."""
+    """Return a tensor of zeros, which the caller fills. Modes of ``__torch_function__`` see a call of torch.empty."""
     if torch_function.state.modes:
         return functions.empty(*shape, device=device, dtype=dtype)
     shape = size_of("empty", shape) if len(shape) > 1 else size_of("empty", *shape)
@@ -29,10 +29,10 @@ def empty(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
 
 
 def parameter(*shape: int, device: Any = None, dtype: Any = None) -> Parameter:
-    """Return a parameter yet to be filled."""
+    """Return a parameter of zeros, which the caller fills."""
     return Parameter(empty(*shape, device=device, dtype=dtype))
 
 
 def ntuple(x: Any, n: int) -> tuple:
-    """``x`` as a tuple of ``n`` items: repeated if it is one number."""
+    """Return ``x`` as a tuple, repeating a single number ``n`` times."""
     return tuple(x) if isinstance(x, Iterable) else (x,) * n

@@ -1,4 +1,4 @@
-"""Losses that want a margin between classes, pairs or triplets."""
+"""Losses with a margin between classes, pairs or triplets."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ class SoftMarginLoss(_Loss):
     Args:
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -39,10 +39,10 @@ class HingeEmbeddingLoss(_Loss):
     Shape: input and target of one shape (*), any; () with a reduction, (*) without. The target holds 1 and -1.
 
     Args:
-        margin (float): how far apart things have to be.
+        margin (float): the margin in the formula.
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -76,7 +76,9 @@ class _PairLoss(_Loss):
 
 
 class MarginRankingLoss(_PairLoss):
-    """``max(0, -target * (input1 - input2) + margin)``: which of two should be larger. See torch.nn.MarginRankingLoss.
+    """``max(0, -target * (input1 - input2) + margin)``: the target says which input should be larger.
+
+    See torch.nn.MarginRankingLoss.
 
     All three of one shape; targets are 1 where the first should be larger, else -1.
 
@@ -84,10 +86,10 @@ class MarginRankingLoss(_PairLoss):
     without.
 
     Args:
-        margin (float): how far apart things have to be.
+        margin (float): the margin in the formula.
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -107,10 +109,10 @@ class CosineEmbeddingLoss(_PairLoss):
     Shape: two inputs (N, D) or (D,), target (N,) or () of 1 and -1; () with a reduction, (N,) without.
 
     Args:
-        margin (float): how far apart things have to be.
+        margin (float): the margin in the formula.
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -134,7 +136,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
         weight (Tensor or None): a factor for each class.
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -147,7 +149,9 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """How far other classes come within 1 of the target classes, over all pairs. See torch.nn.MultiLabelMarginLoss.
+    """The margin violations ``max(0, 1 - (x[target] - x[i]))`` over all pairs of target and other classes.
+
+    See torch.nn.MultiLabelMarginLoss.
 
     Input (N, C) or (C); the target has the same shape and lists class indices up to the first -1.
 
@@ -156,7 +160,7 @@ class MultiLabelMarginLoss(_Loss):
     Args:
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -177,11 +181,11 @@ class MultiMarginLoss(_WeightedLoss):
 
     Args:
         p (int): the power, 1 or 2.
-        margin (float): how far apart things have to be.
+        margin (float): the margin in the formula.
         weight (Tensor or None): a factor for each class.
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -223,13 +227,13 @@ class TripletMarginLoss(_TripletLoss):
     Shape: anchor, positive and negative (N, D) or (D,), floating; () with a reduction, (N,) or () without.
 
     Args:
-        margin (float): how far apart things have to be.
-        p (float): which norm.
-        eps (float): added to a denominator, so that it is not 0.
-        swap (bool): takes the smaller of the negative's distances to anchor and positive.
+        margin (float): the margin in the formula.
+        p (float): the p of the p-norm.
+        eps (float): added to the denominator, so that it is not 0.
+        swap (bool): whether to take the smaller of the negative's distances to anchor and positive.
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 
@@ -251,17 +255,17 @@ class TripletMarginLoss(_TripletLoss):
 
 
 class TripletMarginWithDistanceLoss(_TripletLoss):
-    """TripletMarginLoss with a distance of one's own. See torch.nn.TripletMarginWithDistanceLoss.
+    """TripletMarginLoss with the user's distance function. See torch.nn.TripletMarginWithDistanceLoss.
 
     ``distance_function(x1, x2)`` gives the distance of each pair; by default it is PairwiseDistance().
 
     Shape: anchor, positive and negative (N, D) or (D,), floating; () with a reduction, (N,) or () without.
 
     Args:
-        distance_function (function or None): of two Tensors; the Euclidean distance by default.
-        margin (float): how far apart things have to be.
-        swap (bool): takes the smaller of the negative's distances to anchor and positive.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        distance_function (function or None): a function of two Tensors; the Euclidean distance by default.
+        margin (float): the margin in the formula.
+        swap (bool): whether to take the smaller of the negative's distances to anchor and positive.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
 
     Example::
 

@@ -1,4 +1,4 @@
-"""Modules that exist for one, two and three spatial dimensions: one class body each, and a docstring for all three."""
+"""Modules for one, two and three spatial dims: one class body per family, and one docstring for all three."""
 from __future__ import annotations
 
 import inspect
@@ -10,7 +10,7 @@ _WORDS = {1: "one dimension", 2: "two dimensions", 3: "three dimensions"}
 
 
 class Spatial(Module):
-    """A module of ``_spatial`` spatial dimensions: ``class Pool2d(_PoolNd, spatial=2)``.
+    """A module with ``_spatial`` spatial dims: ``class Pool2d(_PoolNd, spatial=2)``.
 
     The docstring of such a class ends with that of the class it derives from, in which the names in braces are filled
     in: ``name`` (of the class), ``n``, ``over`` ("two dimensions"), ``size`` ("H, W") and ``x8`` ("8, 8", for examples).

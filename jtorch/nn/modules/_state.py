@@ -1,4 +1,4 @@
-"""State dicts: what Module saves and loads."""
+"""State dicts: how Module saves and loads its state."""
 from __future__ import annotations
 
 from collections import OrderedDict, namedtuple
@@ -15,7 +15,7 @@ EXTRA = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """Which keys a state dict lacked, and which it had too many."""
+    """The keys that a state dict lacked, and its unexpected keys."""
 
     __slots__ = ()
 
@@ -28,7 +28,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 def load(root: Any, state_dict: Any, strict: bool, assign: bool) -> _IncompatibleKeys:
-    """Load a whole tree of modules."""
+    """Load a state dict into a tree of modules."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
     metadata = getattr(state_dict, "_metadata", None)
@@ -66,7 +66,7 @@ def _load_tree(module: Any, state: Any, prefix: str, metadata: Any, assign: bool
 
 def load_own(module: Any, state: Any, prefix: str, metadata: dict, strict: bool, missing: list[str],
              unexpected: list[str], errors: list[str]) -> None:
-    """Load what one module holds itself."""
+    """Load the state that one module holds itself."""
     kept = [(k, b) for k, b in module._buffers.items() if k not in module._non_persistent_buffers_set]
     own = {k: v for k, v in [*module._parameters.items(), *kept] if v is not None}
     assign = metadata.get("assign_to_params_buffers", False)
@@ -100,7 +100,7 @@ def _load_one(module: Any, name: str, key: str, target: Tensor, given: Any, assi
                       f"but received {type(given)}")
         return
     if hasattr(target, "materialize") and hasattr(given, "materialize"):
-        return      # neither has a shape yet
+        return      # Both are uninitialized.
     if target.dim() == 0 and tuple(given.shape) == (1,):
         given = given[0]            # type: ignore[index]
     if given.shape != target.shape:
@@ -141,14 +141,14 @@ def _empty_state() -> OrderedDict:
 
 
 def _by_position(args: tuple, named: tuple) -> tuple:
-    """Return the arguments of ``state_dict`` where some come by position. Those given by name win."""
+    """Return the arguments of ``state_dict``, given positional and keyword ones. Keyword arguments win."""
     start = (None, "", False)
     given = (*args, *start[len(args):])
     return tuple([by_place if name == default else name for by_place, name, default in zip(given, named, start, strict=False)])
 
 
 def _replaced(saved: Any, new: Any, allowed: bool) -> Any:
-    """Return the state dict after a hook that returned ``new``."""
+    """Return the state dict after a hook that returned ``new``, which is an error unless ``allowed``."""
     if new is None:
         return saved
     if not allowed:
@@ -157,7 +157,7 @@ def _replaced(saved: Any, new: Any, allowed: bool) -> Any:
 
 
 class StateMethods:
-    """What Module has for its state."""
+    """Module's methods for its state."""
 
     _version = 1
     _parameters: dict[str, Any]
@@ -169,11 +169,11 @@ class StateMethods:
     _load_state_dict_pre_hooks: OrderedDict
 
     def get_extra_state(self) -> Any:
-        """What the state dict holds besides tensors: for subclasses to define."""
+        """Return the state besides tensors. Subclasses define this method."""
         raise RuntimeError(f"Reached a code path in Module.get_extra_state() that {_REPORT}")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what ``get_extra_state`` gave: for subclasses to define."""
+        """Load the state that ``get_extra_state`` returned. Subclasses define this method."""
         raise RuntimeError(f"Reached a code path in Module.set_extra_state() that {_REPORT}")
 
     def _save_to_state_dict(self, destination: dict, prefix: str, keep_vars: bool) -> None:
@@ -200,7 +200,7 @@ class StateMethods:
             before(self, prefix, keep_vars)
         self._save_to_state_dict(saved, prefix, keep_vars)
         for name, child in self._modules.items():
-            if child is not None:       # in its own way: it may override this
+            if child is not None:       # The child can override this method.
                 child.state_dict(destination=saved, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for after in self._state_dict_hooks.values():
             saved = _replaced(saved, after(self, saved, prefix, notes), not getattr(after, "_from_public_api", False))
@@ -213,7 +213,7 @@ class StateMethods:
         load_own(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
-        """Copy a state dict into this module, or assigns its tensors. See torch.nn.Module.load_state_dict.
+        """Copy a state dict into this module, or assign its tensors. See torch.nn.Module.load_state_dict.
 
         RuntimeError where sizes differ and, if ``strict``, where keys are missing or unexpected; what fits has been
         loaded by then, as in PyTorch.

@@ -1,4 +1,4 @@
-"""The statistics of a batch that is spread over ranks."""
+"""Batch norm statistics of a batch that is spread over ranks."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,7 +10,7 @@ from jtorch.tensor import Tensor
 
 
 class _SumOverRanks(Function):
-    """What every rank gets of all; so its gradient is the sum of theirs."""
+    """The sum over all ranks; its gradient is the sum of the ranks' gradients."""
 
     @staticmethod
     def forward(ctx, x, group):
@@ -25,7 +25,7 @@ class _SumOverRanks(Function):
 
 
 def group_of(process_group: Any) -> Any:
-    """Return the ranks that share a batch; None where there is one only."""
+    """Return the process group that shares a batch; None for a single process."""
     if not dist.is_initialized():
         return None
     group = dist._get_default_group() if process_group is None else process_group
@@ -33,7 +33,7 @@ def group_of(process_group: Any) -> Any:
 
 
 def statistics(x: Tensor, group: Any) -> tuple[Tensor, Tensor, int]:
-    """Mean and variance of each channel over the batches of all ranks, and how many elements they are of."""
+    """Return each channel's mean and variance over all ranks' batches, and the number of elements."""
     t: Any = x
     dims = [0, *range(2, t.dim())]
     count = t.new_full((1,), float(t.numel() // max(t.shape[1], 1)))
@@ -45,7 +45,7 @@ def statistics(x: Tensor, group: Any) -> tuple[Tensor, Tensor, int]:
 
 
 def normalized(x: Tensor, mean: Tensor, variance: Tensor, weight: Any, bias: Any, eps: float) -> Tensor:
-    """Return a batch with these statistics taken off."""
+    """Normalize a batch by the given statistics, and apply weight and bias."""
     t: Any = x
     shape = (1, -1, *(1,) * (t.dim() - 2))
     made = (t - mean.view(shape)) * (variance + eps).rsqrt().view(shape)      # type: ignore[attr-defined]

@@ -22,7 +22,7 @@ __all__ = [
 
 
 class _Activation(Module):
-    """Shows the attributes named in ``_shown``, and ``inplace`` where it is set."""
+    """The base of activations: its repr shows the attributes in ``_shown``, and ``inplace`` if it is set."""
 
     _shown: tuple[str, ...] = ()
     inplace: bool
@@ -34,7 +34,7 @@ class _Activation(Module):
 
 
 class _Inplace(_Activation):
-    """A function whose one argument is ``inplace``."""
+    """An activation whose only argument is ``inplace``."""
 
     __constants__ = ["inplace"]
     _function = ""
@@ -114,7 +114,7 @@ class ReLU(_Inplace):
     """``max(x, 0)``. Shape: any. See torch.nn.ReLU.
 
     Args:
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -130,7 +130,7 @@ class SiLU(_Inplace):
     """``x * sigmoid(x)``, also known as swish. Shape: any. See torch.nn.SiLU.
 
     Args:
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -146,7 +146,7 @@ class Mish(_Inplace):
     """``x * tanh(log(1 + exp(x)))`` (Misra, "Mish", 2019). Shape: any. See torch.nn.Mish.
 
     Args:
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -159,11 +159,12 @@ class Mish(_Inplace):
 
 
 class SELU(_Inplace):
-    """``scale * elu(x, alpha)``, which keeps mean 0 and variance 1 (Klambauer et al., 2017). Shape: any. See
-    torch.nn.SELU.
+    """``scale * elu(x, alpha)``, which keeps mean 0 and variance 1 (Klambauer et al., 2017). Shape: any.
+
+    See torch.nn.SELU.
 
     Args:
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -179,7 +180,7 @@ class Hardsigmoid(_Inplace):
     """``relu6(x + 3) / 6``. Shape: any. See torch.nn.Hardsigmoid.
 
     Args:
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -191,7 +192,7 @@ class Hardsigmoid(_Inplace):
     _function = "hardsigmoid"
 
     def extra_repr(self) -> str:
-        """Nothing, as in PyTorch."""
+        """Return nothing, as PyTorch does."""
         return ""
 
 
@@ -199,7 +200,7 @@ class Hardswish(_Inplace):
     """``x * relu6(x + 3) / 6`` (Howard et al., "Searching for MobileNetV3", 2019). Shape: any. See torch.nn.Hardswish.
 
     Args:
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -211,7 +212,7 @@ class Hardswish(_Inplace):
     _function = "hardswish"
 
     def extra_repr(self) -> str:
-        """Nothing, as in PyTorch."""
+        """Return nothing, as PyTorch does."""
         return ""
 
 
@@ -223,9 +224,9 @@ class Hardtanh(_Activation):
     Raises AssertionError where the limits are not in order.
 
     Args:
-        min_val (float): the least value.
+        min_val (float): the smallest value.
         max_val (float): the largest value.
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
         min_value (float or None): deprecated name of ``min_val``.
         max_value (float or None): deprecated name of ``max_val``.
 
@@ -253,7 +254,7 @@ class Hardtanh(_Activation):
 
 
 def _renamed(end: str, new: float, old: float | None) -> float:
-    """Return an argument that may have been given under its old name."""
+    """Return an argument that can be given under its old name."""
     if old is None:
         return new
     warned.warn(f"keyword argument `{end}_value` is deprecated and renamed to `{end}_val`", FutureWarning)
@@ -264,7 +265,7 @@ class ReLU6(Hardtanh):
     """x, at least 0 and at most 6. Shape: any. See torch.nn.ReLU6.
 
     Args:
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -284,7 +285,7 @@ class ELU(_Activation):
 
     Args:
         alpha (float): the factor in the formula.
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -310,7 +311,7 @@ class CELU(_Activation):
 
     Args:
         alpha (float): the factor in the formula.
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -335,8 +336,8 @@ class LeakyReLU(_Activation):
     """x where it is positive, else ``negative_slope * x``. Shape: any. See torch.nn.LeakyReLU.
 
     Args:
-        negative_slope (float): below 0.
-        inplace (bool): writes the result into the input.
+        negative_slope (float): the slope below 0.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -363,9 +364,9 @@ class RReLU(_Activation):
     In training each element's slope is drawn uniformly from ``lower`` to ``upper``, in evaluation it is their mean.
 
     Args:
-        lower (float): the least slope.
+        lower (float): the smallest slope.
         upper (float): the largest slope.
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -394,9 +395,9 @@ class PReLU(Module):
 
     Args:
         num_parameters (int): 1, or one for each channel.
-        init (float): what they begin with.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        init (float): the parameters' first value.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -422,7 +423,7 @@ class PReLU(Module):
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
-        """How many slopes."""
+        """Return the number of slopes."""
         return f"num_parameters={self.num_parameters}"
 
 
@@ -431,8 +432,8 @@ class Threshold(_Activation):
 
     Args:
         threshold (float): the bound in the formula.
-        value (float): what takes the place of others.
-        inplace (bool): writes the result into the input.
+        value (float): the value that replaces others.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -486,7 +487,7 @@ class GLU(_Activation):
     Shape: any with an even size along ``dim``, which is halved; RuntimeError for an odd one.
 
     Args:
-        dim (int): along which it is computed.
+        dim (int): the dim along which it is computed.
 
     Example::
 
@@ -525,7 +526,7 @@ class _Shrink(_Activation):
 
 
 class Hardshrink(_Shrink):
-    """x, or 0 where it is within ``lambd`` of 0. Shape: any. See torch.nn.Hardshrink.
+    """x, or 0 where |x| <= ``lambd``. Shape: any. See torch.nn.Hardshrink.
 
     Args:
         lambd (float): the threshold.
@@ -541,7 +542,7 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """x moved towards 0 by ``lambd``, or 0 where it is nearer. Shape: any. See torch.nn.Softshrink.
+    """x shrunk towards 0 by ``lambd``, or 0 where |x| <= ``lambd``. Shape: any. See torch.nn.Softshrink.
 
     Raises RuntimeError for a negative ``lambd``, when called.
 
@@ -559,11 +560,12 @@ class Softshrink(_Shrink):
 
 
 class Softplus(_Activation):
-    """``log(1 + exp(beta * x)) / beta``, and x itself where ``beta * x > threshold``. Shape: any. See
-    torch.nn.Softplus.
+    """``log(1 + exp(beta * x)) / beta``, and x itself where ``beta * x > threshold``. Shape: any.
+
+    See torch.nn.Softplus.
 
     Args:
-        beta (float): how sharp the bend is.
+        beta (float): the sharpness of the bend.
         threshold (float): the bound in the formula.
 
     Example::
@@ -605,7 +607,7 @@ class Softmax(_Softmax):
     """``exp(x)`` scaled to sum 1 along ``dim``. Shape: any. See torch.nn.Softmax.
 
     Args:
-        dim (int): along which it is computed.
+        dim (int): the dim along which it is computed.
 
     Example::
 
@@ -621,7 +623,7 @@ class Softmin(_Softmax):
     """``exp(-x)`` scaled to sum 1 along ``dim``. Shape: any. See torch.nn.Softmin.
 
     Args:
-        dim (int): along which it is computed.
+        dim (int): the dim along which it is computed.
 
     Example::
 
@@ -637,7 +639,7 @@ class LogSoftmax(_Softmax):
     """The logarithm of softmax along ``dim``. Shape: any. See torch.nn.LogSoftmax.
 
     Args:
-        dim (int): along which it is computed.
+        dim (int): the dim along which it is computed.
 
     Example::
 
@@ -664,4 +666,4 @@ class Softmax2d(_Activation):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3)
 
-del _Activation, _Inplace, _Shrink, _Softmax      # PyTorch's module has no such names
+del _Activation, _Inplace, _Shrink, _Softmax      # PyTorch's module does not have these names

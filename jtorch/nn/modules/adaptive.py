@@ -1,4 +1,4 @@
-"""Softmax over many classes, the rare ones in clusters."""
+"""Adaptive softmax: a softmax over many classes, with rare classes in clusters."""
 from __future__ import annotations
 
 from collections import namedtuple
@@ -27,7 +27,9 @@ def _checked_cutoffs(given: Sequence[int], n_classes: int) -> list[int]:
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """A softmax whose rare classes share a few outputs of the head. See torch.nn.AdaptiveLogSoftmaxWithLoss.
+    """A softmax in which clusters of rare classes each use one output of the head.
+
+    See torch.nn.AdaptiveLogSoftmaxWithLoss.
 
     Classes are numbered from the most frequent. Those below ``cutoffs[0]`` have outputs of their own in ``head``; those of
     each further interval are a cluster with a smaller layer in ``tail`` (``in_features // div_value ** (i + 1)`` hidden
@@ -39,13 +41,13 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     ``loss`` ().
 
     Args:
-        in_features (int): features of the input.
-        n_classes (int): how many classes.
-        cutoffs (sequence of ints): the first classes of the clusters behind the head.
-        div_value (float): how much smaller each cluster's projection is.
+        in_features (int): the number of input features.
+        n_classes (int): the number of classes.
+        cutoffs (sequence of ints): the first class of each cluster after the head.
+        div_value (float): the factor by which each cluster's projection is smaller than the previous one.
         head_bias (bool): whether the head has a bias.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -71,7 +73,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                                         Linear(hidden, high - low, False, device, dtype)))
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Reinitialize the parameters."""
         for layer in (self.head, *(part for cluster in self.tail for part in cluster)):
             layer.reset_parameters()
 
@@ -107,11 +109,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return out
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """(N, n_classes): the log-probabilities of all classes."""
+        """Return the log-probabilities of all classes, (N, n_classes)."""
         return self._full_log_prob(input, self.head(input))
 
     def predict(self, input: Any) -> Tensor:
-        """(N): the most probable classes; clusters are looked into only for rows whose head prefers one."""
+        """Return the most probable classes, (N). Clusters are computed only for rows whose head prefers one."""
         head = self.head(input)
         output = head.argmax(dim=1)
         rare = output >= self.shortlist_size

@@ -1,4 +1,4 @@
-"""Channels dealt out anew. See torch.nn.ChannelShuffle."""
+"""A rearrangement of channels. See torch.nn.ChannelShuffle."""
 from __future__ import annotations
 
 from jtorch.nn import functional as F
@@ -9,14 +9,15 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Takes the channels of ``groups`` groups in turn: one of the first, one of the second, …. See
-    torch.nn.ChannelShuffle.
+    """Interleaves the channels of ``groups`` groups: one of the first, one of the second, and so on.
+
+    See torch.nn.ChannelShuffle.
 
     Shape: (N, C, ...), at least three dimensions, to the same.
     Raises RuntimeError for fewer dimensions and where the groups do not divide the channels.
 
     Args:
-        groups (int): into how many parts the channels are divided.
+        groups (int): the number of groups into which the channels are divided.
 
     Example::
 
@@ -36,5 +37,5 @@ class ChannelShuffle(Module):
         return F.channel_shuffle(input, self.groups)
 
     def extra_repr(self) -> str:
-        """Return the groups."""
+        """Return the number of groups."""
         return f"groups={self.groups}"

@@ -18,7 +18,7 @@ def _position(i: Any, n: int) -> int:
 
 
 class _Numbered(Module):
-    """Modules under the names 0, 1, 2, …"""
+    """Modules with the names 0, 1, 2, …"""
 
     def _renumber(self, modules: Iterable) -> None:
         self._modules.clear()
@@ -65,14 +65,14 @@ class _Numbered(Module):
         return self
 
     def pop(self, key: Any) -> Any:
-        """Take a module out."""
+        """Remove a module and return it."""
         found = self[key]
         del self[key]
         return found
 
 
 class Container(Module):
-    """Modules under given names. Deprecated in PyTorch; a subclass of Module says the same.
+    """Modules with given names. PyTorch deprecates this class in favor of Module.
 
     Shape: whatever ``forward`` takes and gives.
 
@@ -100,7 +100,7 @@ def _check_factor(modules: Module, factor: Any) -> None:
 
 
 class Sequential(_Numbered):
-    """Modules that are called one after the other. See torch.nn.Sequential.
+    """A sequence of modules, each called with the previous one's result. See torch.nn.Sequential.
 
     Shape: what the first module takes, to what the last one gives.
 
@@ -149,7 +149,7 @@ class ModuleList(_Numbered):
     Shape: it is not called itself.
 
     Args:
-        modules (Modules): the first ones it holds.
+        modules (Modules): the initial modules.
 
     Example::
 
@@ -184,7 +184,7 @@ class ModuleList(_Numbered):
 
 
 def _of_the_dict(name: str, doc: str | None = None) -> Any:
-    """Return the method of that name of the dict that holds the modules."""
+    """Return a method that calls the method ``name`` of the dict of modules."""
     def method(self, *args):
         return getattr(self._modules, name)(*args)
     method.__name__, method.__qualname__, method.__doc__ = name, f"ModuleDict.{name}", doc
@@ -197,7 +197,7 @@ class ModuleDict(Module):
     Shape: it is not called itself.
 
     Args:
-        modules (Modules): the first ones it holds.
+        modules (Modules): the initial modules.
 
     Example::
 
@@ -212,10 +212,10 @@ class ModuleDict(Module):
     __len__ = _of_the_dict("__len__")
     __iter__ = _of_the_dict("__iter__")
     __contains__ = _of_the_dict("__contains__")
-    keys = _of_the_dict("keys", "The names.")
-    values = _of_the_dict("values", "The modules.")
-    items = _of_the_dict("items", "(name, module).")
-    clear = _of_the_dict("clear", "Takes all modules out.")
+    keys = _of_the_dict("keys", "Return the names.")
+    values = _of_the_dict("values", "Return the modules.")
+    items = _of_the_dict("items", "Return the pairs (name, module).")
+    clear = _of_the_dict("clear", "Remove all modules.")
 
     def __init__(self, modules: Any = None):
         super().__init__()
@@ -226,11 +226,11 @@ class ModuleDict(Module):
         self.add_module(key, module)
 
     def pop(self, key: str) -> Any:
-        """Take a module out."""
+        """Remove a module and return it."""
         return self._modules.pop(key)
 
     def update(self, modules: Any) -> None:
-        """Add modules from a dict or pairs. TypeError or ValueError for what is neither, and then nothing was added."""
+        """Add modules from a dict or pairs; raise TypeError or ValueError for other objects, before adding any."""
         for key, module in _pairs(modules):
             self[key] = module
 
@@ -252,4 +252,4 @@ def _pair(i: int, item: Any) -> tuple[str, Module]:
         raise ValueError(f"{where} has length {len(parts)}; 2 is required")
     return parts
 
-del _Numbered      # PyTorch's module has no such names
+del _Numbered      # PyTorch's module does not have this name

@@ -14,9 +14,9 @@ class PairwiseDistance(Module):
     Shape: two inputs that broadcast to (N, D) or (D,); the result's is (N,) or (), with ``keepdim`` (N, 1) or (1,).
 
     Args:
-        p (float): which norm.
-        eps (float): added to a denominator, so that it is not 0.
-        keepdim (bool): keeps the dim, with size 1.
+        p (float): the p of the p-norm.
+        eps (float): added to the denominator, so that it is not 0.
+        keepdim (bool): whether to keep the dim, with size 1.
 
     Example::
 
@@ -44,8 +44,8 @@ class CosineSimilarity(Module):
     Shape: two inputs that broadcast to (*, D, *), D being ``dim``; the result's is (*, *).
 
     Args:
-        dim (int): of the vectors.
-        eps (float): added to a denominator, so that it is not 0.
+        dim (int): the dim of the vectors.
+        eps (float): added to the denominator, so that it is not 0.
 
     Example::
 

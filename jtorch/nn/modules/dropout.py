@@ -9,7 +9,7 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 
 
 class _DropoutNd(Module):
-    """Calls ``_function`` of nn.functional with the probability, in training."""
+    """A dropout that calls ``_function`` of nn.functional."""
 
     __constants__ = ["p", "inplace"]
     _function = ""
@@ -21,7 +21,7 @@ class _DropoutNd(Module):
         self.p, self.inplace = p, inplace
 
     def forward(self, input):
-        """Return the input, some of it dropped in training."""
+        """Return the input, with dropout in training."""
         return getattr(F, self._function)(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
@@ -30,14 +30,16 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """In training, zeroes each element with probability ``p`` and scales the others by 1/(1-p). See torch.nn.Dropout.
+    """Zeroes each element with probability ``p`` in training, and scales the others by 1/(1-p).
+
+    See torch.nn.Dropout.
 
     Shape: any. Raises ValueError for a probability that is not between 0 and 1. The method is that of Hinton et al.,
     "Improving neural networks by preventing co-adaptation of feature detectors", 2012.
 
     Args:
         p (float): the probability that an element is dropped.
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -50,14 +52,15 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """In training, zeroes whole channels with probability ``p`` and scales the others by 1/(1-p). See
-    torch.nn.Dropout1d.
+    """Zeroes whole channels with probability ``p`` in training, and scales the others by 1/(1-p).
+
+    See torch.nn.Dropout1d.
 
     Shape: (N, C, L) or (C, L); RuntimeError for others.
 
     Args:
         p (float): the probability that an element is dropped.
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -71,14 +74,15 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """In training, zeroes whole channels with probability ``p`` and scales the others by 1/(1-p). See
-    torch.nn.Dropout2d.
+    """Zeroes whole channels with probability ``p`` in training, and scales the others by 1/(1-p).
+
+    See torch.nn.Dropout2d.
 
     Shape: (N, C, H, W); (N, C, L) works with a warning, as in PyTorch.
 
     Args:
         p (float): the probability that an element is dropped.
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -91,14 +95,15 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """In training, zeroes whole channels with probability ``p`` and scales the others by 1/(1-p). See
-    torch.nn.Dropout3d.
+    """Zeroes whole channels with probability ``p`` in training, and scales the others by 1/(1-p).
+
+    See torch.nn.Dropout3d.
 
     Shape: (N, C, D, H, W) or (C, D, H, W); others work with a warning, as in PyTorch.
 
     Args:
         p (float): the probability that an element is dropped.
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -112,21 +117,19 @@ class Dropout3d(_DropoutNd):
 
 class _Alpha(_DropoutNd):
     def forward(self, input):
-        """Return the input, some of it at the lower limit of selu in training; never in place, whatever ``inplace``
-        says.
-        """
+        """Return the input, with alpha dropout in training. It ignores ``inplace``, as PyTorch does."""
         return getattr(F, self._function)(input, self.p, self.training)
 
 
 class AlphaDropout(_Alpha):
-    """Dropout for networks of ``SELU``: what is dropped takes selu's lower limit. See torch.nn.AlphaDropout.
+    """Dropout for networks with ``SELU``: dropped elements take selu's lower limit. See torch.nn.AlphaDropout.
 
     Inputs of mean 0 and variance 1 keep these. Shape: any. The method is that of Klambauer et al., "Self-Normalizing Neural
     Networks", 2017.
 
     Args:
         p (float): the probability that an element is dropped.
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -145,7 +148,7 @@ class FeatureAlphaDropout(_Alpha):
 
     Args:
         p (float): the probability that an element is dropped.
-        inplace (bool): writes the result into the input.
+        inplace (bool): whether to write the result into the input.
 
     Example::
 
@@ -156,4 +159,4 @@ class FeatureAlphaDropout(_Alpha):
 
     _function = "feature_alpha_dropout"
 
-del _Alpha      # PyTorch's module has no such names
+del _Alpha      # PyTorch's module does not have this name

@@ -1,4 +1,4 @@
-"""Modules that change the shape only. See torch.nn.Flatten."""
+"""Modules that only change the shape. See torch.nn.Flatten."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,8 +9,7 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """The dimensions from ``start_dim`` to ``end_dim`` as one: by default, all but that of the batch. See
-    torch.nn.Flatten.
+    """Joins the dims from ``start_dim`` to ``end_dim``, by default all but the batch dim. See torch.nn.Flatten.
 
     Shape: any; a view of the input where its strides allow one.
 
@@ -32,23 +31,22 @@ class Flatten(Module):
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input):
-        """Return the input with some dimensions as one."""
+        """Return the flattened input."""
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
-        """Return the dimensions."""
+        """Return the dims."""
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
 class Unflatten(Module):
-    """The dimension ``dim`` as several of the sizes ``unflattened_size``, one of which may be -1. See
-    torch.nn.Unflatten.
+    """Splits a dim into dims of the sizes ``unflattened_size``, one of which can be -1. See torch.nn.Unflatten.
 
     Shape: any whose size along ``dim`` is the product; RuntimeError for others. TypeError for sizes that are not ints.
 
     Args:
-        dim (int or str): which one.
-        unflattened_size (tuple of ints): the dims that it becomes.
+        dim (int or str): the dim to unflatten.
+        unflattened_size (tuple of ints): the sizes of the new dims.
 
     Example::
 
@@ -65,11 +63,11 @@ class Unflatten(Module):
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input):
-        """Return the input with one dimension as several."""
+        """Return the unflattened input."""
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
-        """Return the dimension and its sizes."""
+        """Return the dim and its sizes."""
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
 

@@ -1,4 +1,4 @@
-"""Images as columns of sliding blocks, and back. See torch.nn.Unfold."""
+"""Conversions of images to columns of sliding blocks, and back. See torch.nn.Unfold."""
 from __future__ import annotations
 
 from jtorch.nn import functional as F
@@ -10,7 +10,7 @@ Sizes = int | tuple[int, ...]
 
 
 class Unfold(Module):
-    """The sliding blocks of an image, each as a column. See torch.nn.Unfold.
+    """Extracts the sliding blocks of an image as columns. See torch.nn.Unfold.
 
     The sizes are those of a convolution: an int, or one for rows and one for columns.
 
@@ -19,10 +19,10 @@ class Unfold(Module):
     Raises RuntimeError for another number of dimensions and for an image smaller than a block.
 
     Args:
-        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
-        dilation (int or tuple of ints): from one element of a window to the next.
+        kernel_size (int or tuple of ints): the size of a window in each dim.
+        dilation (int or tuple of ints): the step from one element of a window to the next.
         padding (int or tuple of ints): elements added at both ends of each dimension.
-        stride (int or tuple of ints): from one window to the next.
+        stride (int or tuple of ints): the step from one window to the next.
 
     Example::
 
@@ -50,7 +50,7 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """Images from columns of blocks, which add up where they overlap: the transpose of ``Unfold``. See torch.nn.Fold.
+    """Sums columns of blocks into images: the transpose of ``Unfold``. See torch.nn.Fold.
 
     ``output_size`` is that of the image; the other sizes are those of ``Unfold``.
 
@@ -58,11 +58,11 @@ class Fold(Module):
     Raises RuntimeError where the numbers of rows and columns do not fit the sizes.
 
     Args:
-        output_size (int or tuple of ints): of the result's last dimensions.
-        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
-        dilation (int or tuple of ints): from one element of a window to the next.
+        output_size (int or tuple of ints): the size of the result's last dims.
+        kernel_size (int or tuple of ints): the size of a window in each dim.
+        dilation (int or tuple of ints): the step from one element of a window to the next.
         padding (int or tuple of ints): elements added at both ends of each dimension.
-        stride (int or tuple of ints): from one window to the next.
+        stride (int or tuple of ints): the step from one window to the next.
 
     Example::
 

@@ -1,4 +1,4 @@
-"""Modules that learn the sizes of their parameters from the first input. See torch.nn.modules.lazy.LazyModuleMixin."""
+"""Modules that take the sizes of their parameters from the first input. See torch.nn.modules.lazy.LazyModuleMixin."""
 from __future__ import annotations
 
 from itertools import chain
@@ -10,7 +10,7 @@ __all__ = ["LazyModuleMixin"]
 
 
 class LazyModuleMixin:
-    """What a lazy module has besides the module that it becomes: ``class LazyLinear(LazyModuleMixin, Linear)``.
+    """The base of lazy modules, combined with the module they become: ``class LazyLinear(LazyModuleMixin, Linear)``.
 
     Its parameters are ``UninitializedParameter`` until the first call, whose arguments ``initialize_parameters`` gets;
     then the module is an ordinary ``cls_to_become``. A state dict may be saved and loaded before as well as after.
@@ -28,7 +28,7 @@ class LazyModuleMixin:
 
     def __init__(self: Any, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        # by these names, since checkpoints of whole modules hold them
+        # Checkpoints of whole modules contain these attribute names.
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
         self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
 
@@ -36,14 +36,14 @@ class LazyModuleMixin:
         return chain(self._parameters.items(), self._buffers.items())
 
     def _wait_for(self: Any, *parameters: str, buffers: tuple[str, ...] = (), **factory: Any) -> None:
-        """Make these parameters and buffers uninitialized ones."""
+        """Register uninitialized parameters and buffers."""
         for name in parameters:
             self.register_parameter(name, UninitializedParameter(**factory))
         for name in buffers:
             self.register_buffer(name, UninitializedBuffer(**factory))
 
     def _materialize(self: Any, **shapes: tuple[int, ...]) -> None:
-        """Give those of these parameters and buffers that exist their shapes."""
+        """Give parameters and buffers their shapes; skip those that are None."""
         for name, shape in shapes.items():
             waiting = getattr(self, name)
             if waiting is not None:
@@ -57,14 +57,14 @@ class LazyModuleMixin:
                 destination[key] = value.detach()
 
     def _lazy_load_hook(self, state_dict: dict, prefix: str, *args: Any) -> None:
-        """Give what is about to be loaded its shape."""
+        """Give uninitialized parameters and buffers the shapes of the state dict that is loaded."""
         for name, value in self._members():
             given = state_dict.get(prefix + name)
             if is_lazy(value) and given is not None and not is_lazy(given):
                 value.materialize(given.shape)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Give the parameters their shapes, from the arguments of the first call: for subclasses to define."""
+        """Give the parameters their shapes, from the arguments of the first call. Subclasses define this method."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self) -> bool:
@@ -72,7 +72,7 @@ class LazyModuleMixin:
         return any([is_lazy(value) for _, value in self._members()])
 
     def _infer_parameters(self: Any, module: Any, args: tuple, kwargs: dict | None = None) -> None:
-        """The hook of the first call, which removes itself and makes the module what it becomes."""
+        """Initialize the parameters in the first call, remove the hooks and change the module's class."""
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
             raise RuntimeError(f"module {self._get_name()} has not been fully initialized")

@@ -12,7 +12,7 @@ from jtorch.nn.modules.module import Module
 
 
 class Identity(Module):
-    """Its input; takes any arguments. Shape: any. See torch.nn.Identity.
+    """Returns its input; accepts any arguments. Shape: any. See torch.nn.Identity.
 
     >>> nn.Identity(54, unused=True)(torch.ones(2))
     tensor([1., 1.])
@@ -22,7 +22,7 @@ class Identity(Module):
         super().__init__()
 
     def forward(self, input):
-        """Its input."""
+        """Return the input."""
         return input
 
 
@@ -34,11 +34,11 @@ class Linear(Module):
     Shape: (..., in_features) to (..., out_features); ``weight`` is (out_features, in_features), ``bias`` (out_features,).
 
     Args:
-        in_features (int): features of the input.
-        out_features (int): features of the output.
-        bias (bool): whether there is one that is learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        in_features (int): the number of input features.
+        out_features (int): the number of output features.
+        bias (bool): whether to add a learned bias.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -60,7 +60,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Reinitialize the parameters."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
@@ -76,19 +76,19 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear by another name: what MultiheadAttention's last projection is called. See torch.nn.modules.linear."""
+    """The class of MultiheadAttention's output projection, a Linear under another name. See torch.nn.modules.linear."""
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """Linear that takes ``in_features`` from its first input. See torch.nn.LazyLinear.
+    """A Linear that takes ``in_features`` from its first input. See torch.nn.LazyLinear.
 
     Shape: that of nn.Linear; in_features is that of the first input.
 
     Args:
-        out_features (int): features of the output.
-        bias (bool): whether there is one that is learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        out_features (int): the number of output features.
+        bias (bool): whether to add a learned bias.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -106,18 +106,18 @@ class LazyLinear(LazyModuleMixin, Linear):
         self._wait_for(*(("weight", "bias") if bias else ("weight",)), device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, once they have a shape."""
+        """Reinitialize the parameters, once they have a shape."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input) -> None:
-        """Make a weight for the last dimension of ``input``."""
+        """Create a weight for the last dim of ``input``."""
         features = input.shape[-1]
         if self.has_uninitialized_params():
             self.in_features = features
             self._materialize(weight=(self.out_features, features), bias=(self.out_features,))
             self.reset_parameters()
-        elif self.in_features == 0:     # a loaded state dict has given the weight its shape
+        elif self.in_features == 0:     # A loaded state dict gave the weight its shape.
             if features != self.weight.shape[-1]:
                 raise AssertionError(f"The in_features inferred from input: {features} is not equal to in_features from "
                                      f"self.weight: {self.weight.shape[-1]}")
@@ -131,12 +131,12 @@ class Bilinear(Module):
     in1_features, in2_features).
 
     Args:
-        in1_features (int): features of the first input.
-        in2_features (int): features of the second input.
-        out_features (int): features of the output.
-        bias (bool): whether there is one that is learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        in1_features (int): the number of features of the first input.
+        in2_features (int): the number of features of the second input.
+        out_features (int): the number of output features.
+        bias (bool): whether to add a learned bias.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -156,7 +156,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Reinitialize the parameters."""
         width = 1 / math.sqrt(self.in1_features)
         for drawn in (self.weight, self.bias):
             if drawn is not None:

@@ -1,4 +1,4 @@
-"""A linear layer and the cross entropy of its result in one module."""
+"""A linear layer with the cross entropy of its result."""
 from __future__ import annotations
 
 import dataclasses
@@ -14,18 +14,18 @@ from jtorch.tensor import Tensor
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """How PyTorch cuts a batch into chunks to save memory. See torch.nn.LinearCrossEntropyOptions.
+    """Options for the chunks in which PyTorch processes a batch to save memory. See torch.nn.LinearCrossEntropyOptions.
 
     Values are checked as PyTorch does and change nothing else: XLA decides what is kept in memory.
 
     Shape: it holds options.
 
     Args:
-        allow_retain_graph (bool): a second backward is possible.
-        batch_chunk_size (int or None): rows computed at a time.
+        allow_retain_graph (bool): whether a second backward is possible.
+        batch_chunk_size (int or None): the number of rows computed at a time.
         chunking_method (str or None): accepted, see above.
         acc_policy (str or None): accepted, see above.
-        acc_dtype (dtype or None): that sums are taken in.
+        acc_dtype (dtype or None): the dtype of sums.
 
     Example::
 
@@ -56,7 +56,7 @@ class LinearCrossEntropyOptions:
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    r"""CrossEntropyLoss of a linear layer that the loss holds. See torch.nn.LinearCrossEntropyLoss.
+    r"""The cross entropy of a linear layer, which is part of the module. See torch.nn.LinearCrossEntropyLoss.
 
     Input (N, in_features) or (in_features); logits (N, num_classes, \*out_features) against targets as CrossEntropyLoss takes
     them. The layer is ``linear``; ``weight`` is the weight per class.
@@ -64,17 +64,17 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     Shape: input (N, in_features), target (N,) of classes; () with a reduction, (N,) without.
 
     Args:
-        in_features (int): features of the input.
-        num_classes (int): how many classes.
-        out_features (int): features of the output.
-        bias (bool): whether there is one that is learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        in_features (int): the number of input features.
+        num_classes (int): the number of classes.
+        out_features (int): the number of output features.
+        bias (bool): whether to add a learned bias.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
+        reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
         weight (Tensor or None): a factor for each class.
-        ignore_index (int): targets of this class do not count.
-        label_smoothing (float): which part of the target is spread over all classes.
-        options (LinearCrossEntropyOptions or None): how it is computed.
+        ignore_index (int): the class whose targets do not count.
+        label_smoothing (float): the fraction of the target that is spread over all classes.
+        options (LinearCrossEntropyOptions or None): options of the computation.
 
     Example::
 

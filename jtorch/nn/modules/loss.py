@@ -1,4 +1,4 @@
-"""All losses, and the classes that they derive from."""
+"""All losses, and their base classes."""
 from __future__ import annotations
 
 from jtorch.nn.modules._losses import *  # noqa: F403

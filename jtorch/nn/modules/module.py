@@ -1,4 +1,4 @@
-"""Module: parameters, buffers and submodules under names, and what can be done to all of them."""
+"""Module: named parameters, buffers and submodules, and operations on all of them."""
 from __future__ import annotations
 
 import inspect
@@ -34,7 +34,7 @@ from jtorch.nn.modules._state import _IncompatibleKeys as _IncompatibleKeys
 from jtorch.nn.parameter import Buffer
 from jtorch.tensor import Parameter, Tensor
 
-# The hooks of all modules, by PyTorch's names.
+# The global hooks under PyTorch's names.
 _global_forward_pre_hooks, _global_forward_hooks = Hooks.forward_pre, Hooks.forward
 _global_backward_pre_hooks, _global_backward_hooks = Hooks.backward_pre, Hooks.backward
 _global_parameter_registration_hooks, _global_buffer_registration_hooks = Hooks.parameter, Hooks.buffer
@@ -42,7 +42,7 @@ _global_module_registration_hooks = Hooks.module
 
 
 def indented(text: str, n: int = 2) -> str:
-    """Return the text with all lines but the first moved in."""
+    """Indent all lines but the first."""
     first, *lines = text.split("\n")
     return "\n".join([first, *[" " * n + line if line.strip() else "" for line in lines]])
 
@@ -58,7 +58,7 @@ _START = {**dict.fromkeys(_OWN, dict), **dict.fromkeys((*_HOOKS, *_MARKS), Order
 
 
 class Module(HookMethods, StateMethods):
-    """The base of all neural network modules. See torch.nn.Module.
+    """The base class of neural network modules. See torch.nn.Module.
 
     Parameters, buffers and modules assigned as attributes are registered under their names; a subclass says in
     ``forward`` what a call does.
@@ -99,7 +99,7 @@ class Module(HookMethods, StateMethods):
             super().__init__(*args, **kwargs)
 
     def forward(self, *input: Any) -> Any:
-        """What a call computes: for subclasses to define."""
+        """Compute the module's result. Subclasses define this method."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args, **kwargs):
@@ -196,7 +196,7 @@ class Module(HookMethods, StateMethods):
             raise KeyError(f"attribute '{name}' already exists")
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is state but not a parameter; ``persistent`` ones are in the state dict."""
+        """Add a tensor that is state but no parameter; ``persistent`` buffers are in the state dict."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, "_buffers")
@@ -241,7 +241,7 @@ class Module(HookMethods, StateMethods):
         return found
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put a module in the place of a dotted name."""
+        """Replace the submodule of a dotted name."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -277,7 +277,7 @@ class Module(HookMethods, StateMethods):
 
     def named_modules(self, memo: set | None = None, prefix: str = "",
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
-        """(name, module) of this module and all below it."""
+        """Yield (name, module) for this module and all its descendants."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -289,13 +289,13 @@ class Module(HookMethods, StateMethods):
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all below it."""
+        """Yield this module and all its descendants."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """(name, module) of the direct submodules."""
-        first: dict[Module, str] = {}       # a module under several names comes once, under the first
+        """Yield (name, module) for the direct submodules."""
+        first: dict[Module, str] = {}       # A module with several names is yielded once, with the first.
         for name, module in self._modules.items():
             if module is not None:
                 first.setdefault(module, name)
@@ -319,7 +319,7 @@ class Module(HookMethods, StateMethods):
 
     def named_parameters(self, prefix: str = "", recurse: bool = True,
                          remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """(name, parameter) of all parameters."""
+        """Yield (name, parameter) for all parameters."""
         yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
@@ -329,7 +329,7 @@ class Module(HookMethods, StateMethods):
 
     def named_buffers(self, prefix: str = "", recurse: bool = True,
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """(name, buffer) of all buffers."""
+        """Yield (name, buffer) for all buffers."""
         yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -340,7 +340,7 @@ class Module(HookMethods, StateMethods):
     # ------------------------------------------------------------ changing all
 
     def apply(self, fn: Callable[[Module], None]):
-        """Call ``fn`` with every submodule and then this one."""
+        """Call ``fn`` with every submodule, and then with this module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -371,7 +371,7 @@ class Module(HookMethods, StateMethods):
                                           memory_format=memory_format if memory_format and t.dim() in (4, 5) else None))
 
     def to_empty(self, *, device: Any, recurse: bool = True):
-        """Move to a device without the elements, which are zeros there. See torch.nn.Module.to_empty."""
+        """Move to a device without copying elements, which become zeros. See torch.nn.Module.to_empty."""
         return self._apply(lambda t: empty(*t.shape, device=device or t.device, dtype=t.dtype), recurse=recurse)
 
     def cuda(self, device: Any = None):
@@ -406,13 +406,11 @@ class Module(HookMethods, StateMethods):
         return self._cast("bfloat16")
 
     def share_memory(self):
-        """Move parameters and buffers to where other processes see them too. See torch.Tensor.share_memory_."""
+        """Move parameters and buffers to memory shared with other processes. See torch.Tensor.share_memory_."""
         return self._apply(lambda t: t.share_memory_())     # type: ignore[attr-defined]
 
     def train(self, mode: bool = True):
-        """Set training mode here and below, through each submodule's own ``train``: one that overrides it decides for
-        itself.
-        """
+        """Set training mode, and call ``train`` of each submodule, which can override it."""
         if mode is not True and mode is not False:
             raise ValueError("training mode is expected to be boolean")
         for child in self.children():
@@ -431,7 +429,7 @@ class Module(HookMethods, StateMethods):
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the parameters' gradients, or write zeros over them and forgets only their history."""
+        """Set the parameters' gradients to None, or to zeros without history."""
         for param in [p for p in self.parameters() if p.grad is not None]:
             if set_to_none:
                 param.grad = None
@@ -440,7 +438,7 @@ class Module(HookMethods, StateMethods):
                 (grad.requires_grad_(False) if grad.is_leaf else grad.detach_()).zero_()
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing: what repeats is compiled anyway."""
+        """Do nothing, since the engine compiles repeated work anyway."""
 
     # ------------------------------------------------------------ text
 
@@ -448,7 +446,7 @@ class Module(HookMethods, StateMethods):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands in the parentheses: for subclasses to define."""
+        """Return the text in the parentheses of the repr. Subclasses define this method."""
         return ""
 
     def __repr__(self):
@@ -479,13 +477,11 @@ def _of_hooks(name: str) -> property:
 
 
 class _WithHooks(ModuleType):
-    """The hooks that hold for all modules, under the names that PyTorch's file has for them, where they may be
-    assigned.
-    """
+    """The global hooks as assignable attributes of this file, with PyTorch's names."""
 
 
 for _name, _theirs in _NAMES.items():
     setattr(_WithHooks, f"_global_{_theirs}", _of_hooks(_name))
 sys.modules[__name__].__class__ = _WithHooks
 
-del HookMethods, StateMethods, _WithHooks      # PyTorch's module has no such names
+del HookMethods, StateMethods, _WithHooks      # PyTorch's module does not have these names

@@ -17,7 +17,7 @@ __all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
-    """Attention of ``num_heads`` heads with its projections. See torch.nn.MultiheadAttention.
+    """Multi-head attention with its projections. See torch.nn.MultiheadAttention.
 
     Takes queries (target, batch, embed_dim), keys (source, batch, kdim) and values (source, batch, vdim), or all three
     without the batch; with ``batch_first`` the batch comes first. Where a bool mask is True nothing is attended; a floating
@@ -29,17 +29,17 @@ class MultiheadAttention(Module):
     ``batch_first``, without N for one sample; the result has the query's shape, weights are (N, L, S).
 
     Args:
-        embed_dim (int): features of queries and results.
-        num_heads (int): heads; they divide ``embed_dim``.
-        dropout (float): the probability that a weight of attention is dropped, in training.
-        bias (bool): whether there is one that is learnt.
-        add_bias_kv (bool): adds a learnt key and value at the end.
-        add_zero_attn (bool): adds a key and a value of zeros at the end.
-        kdim (int or None): features of keys, ``embed_dim`` by default.
-        vdim (int or None): features of values, ``embed_dim`` by default.
-        batch_first (bool): the batch comes first, (N, L, ...), and not second.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        embed_dim (int): the number of features of queries and results.
+        num_heads (int): the number of heads, a divisor of ``embed_dim``.
+        dropout (float): the probability that an attention weight is dropped in training.
+        bias (bool): whether to add a learned bias.
+        add_bias_kv (bool): whether to append a learned key and value.
+        add_zero_attn (bool): whether to append a key and a value of zeros.
+        kdim (int or None): the number of features of keys, ``embed_dim`` by default.
+        vdim (int or None): the number of features of values, ``embed_dim`` by default.
+        batch_first (bool): whether the batch dim comes first, (N, L, ...), instead of second.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -74,7 +74,7 @@ class MultiheadAttention(Module):
         columns = {"q_proj_weight": size, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
         made = {name: None if self._qkv_same_embed_dim else parameter(size, n, **place) for name, n in columns.items()}
         packed = {"in_proj_weight": parameter(3 * size, size, **place) if self._qkv_same_embed_dim else None}
-        both = {**packed, **made} if self._qkv_same_embed_dim else {**made, **packed}      # in PyTorch's order
+        both = {**packed, **made} if self._qkv_same_embed_dim else {**made, **packed}      # PyTorch's order
         for name, weight in both.items():
             self.register_parameter(name, weight)
         self.register_parameter("in_proj_bias", parameter(3 * size, **place) if bias else None)
@@ -116,9 +116,7 @@ class MultiheadAttention(Module):
         return (out.contiguous() if fast else out), w
 
     def _takes_fast_path(self, x: Any, attn_mask: Any, padding: Any) -> bool:
-        """Return whether PyTorch calls a kernel of its own, whose output lies in the order of its dims, for attention
-        of x to itself.
-        """
+        """Return whether PyTorch runs its fused self-attention kernel, whose output is contiguous."""
         plain = self.batch_first and not self.training and x.dim() == 3 and self.num_heads % 2 == 0 and self.bias_k is None \
             and not self.add_zero_attn and self.in_proj_weight is not None and self.in_proj_bias is not None
         if not plain or not mha.get_fastpath_enabled() or seam.autocast is not None:
@@ -130,7 +128,9 @@ class MultiheadAttention(Module):
 
     def merge_masks(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
                     query: Any) -> tuple[Any, int | None]:
-        """Return both masks as one, and its kind: None, 1 (padding alone) or 2 (batch, heads, target, source)."""
+        """Merge both masks; return the mask and its kind: None, 1 (padding only) or 2 (batch, heads, target,
+        source).
+        """
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1
         batch, time = query.shape[:2]

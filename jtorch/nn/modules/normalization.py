@@ -1,6 +1,4 @@
-"""Normalization over other things than the batch. See
-https://docs.pytorch.org/docs/stable/nn.html#normalization-layers.
-"""
+"""Normalization within a sample. See https://docs.pytorch.org/docs/stable/nn.html#normalization-layers."""
 from __future__ import annotations
 
 import numbers
@@ -17,13 +15,13 @@ __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSN
 
 
 class _Affine(Module):
-    """Normalization followed by an affine map: ``weight`` and ``bias``, either of which may be None."""
+    """A normalization followed by an affine map with ``weight`` and ``bias``, which can be None."""
 
     weight: Any
     bias: Any
 
     def _set_affine(self, shape: tuple[int, ...], weight: bool, bias: bool | None, device: Any, dtype: Any) -> None:
-        """Make the identity map; ``bias`` is None where there never is one."""
+        """Create the affine map; ``bias=None`` is for modules that never have a bias."""
         wanted = {"weight": weight} if bias is None else {"weight": weight, "bias": weight and bias}
         for name, made in wanted.items():
             self.register_parameter(name, parameter(*shape, device=device, dtype=dtype) if made else None)
@@ -48,12 +46,12 @@ class LayerNorm(_Affine):
     Shape: (..., *normalized_shape), which ``weight`` and ``bias`` have too; RuntimeError for another.
 
     Args:
-        normalized_shape (int or sequence of ints): the last dimensions, over which is normalized.
-        eps (float): added to a denominator, so that it is not 0.
-        elementwise_affine (bool): whether there are weights that are learnt, one for each element.
-        bias (bool): whether there is one that is learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        normalized_shape (int or sequence of ints): the sizes of the last dims, which are normalized together.
+        eps (float): added to the denominator, so that it is not 0.
+        elementwise_affine (bool): whether each element has a learned weight.
+        bias (bool): whether to add a learned bias.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -91,11 +89,11 @@ class RMSNorm(_Affine):
     Shape: (..., *normalized_shape), which ``weight`` has too; RuntimeError for another.
 
     Args:
-        normalized_shape (int or sequence of ints): the last dimensions, over which is normalized.
-        eps (float): added to a denominator, so that it is not 0.
-        elementwise_affine (bool): whether there are weights that are learnt, one for each element.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        normalized_shape (int or sequence of ints): the sizes of the last dims, which are normalized together.
+        eps (float): added to the denominator, so that it is not 0.
+        elementwise_affine (bool): whether each element has a learned weight.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -132,13 +130,13 @@ class GroupNorm(_Affine):
     Raises ValueError where the groups do not divide the channels, and where a group has one element only.
 
     Args:
-        num_groups (int): into how many parts the channels are divided.
-        num_channels (int): the channels C.
-        eps (float): added to a denominator, so that it is not 0.
-        affine (bool): whether there are weights and biases that are learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
-        bias (bool): whether there is one that is learnt.
+        num_groups (int): the number of groups into which the channels are divided.
+        num_channels (int): the number of channels C.
+        eps (float): added to the denominator, so that it is not 0.
+        affine (bool): whether there are learned weights and biases.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
+        bias (bool): whether to add a learned bias.
 
     Example::
 
@@ -167,8 +165,9 @@ class GroupNorm(_Affine):
 
 
 class LocalResponseNorm(Module):
-    """``x / (k + alpha * mean)**beta``, the mean of x² over ``size`` neighbouring channels. See
-    torch.nn.LocalResponseNorm.
+    """``x / (k + alpha * mean)**beta``, with the mean of x² over ``size`` neighboring channels.
+
+    See torch.nn.LocalResponseNorm.
 
     Channels beyond the first and last count as 0 in the mean. The formula is that of Krizhevsky, Sutskever and Hinton,
     "ImageNet Classification with Deep Convolutional Neural Networks", 2012, but for ``alpha`` being divided by ``size``.
@@ -176,7 +175,7 @@ class LocalResponseNorm(Module):
     Shape: (N, C, ...), at least three dimensions; ValueError for fewer.
 
     Args:
-        size (int): neighbouring channels that are summed over.
+        size (int): the number of neighboring channels in the sum.
         alpha (float): the factor in the formula.
         beta (float): see the formula.
         k (float): added to the sum.
@@ -212,7 +211,7 @@ class CrossMapLRN2d(LocalResponseNorm):
     Shape: (N, C, H, W); ValueError for another number of dimensions.
 
     Args:
-        size (int): neighbouring channels that are summed over.
+        size (int): the number of neighboring channels in the sum.
         alpha (float): the factor in the formula.
         beta (float): see the formula.
         k (float): added to the sum.
@@ -239,4 +238,4 @@ class CrossMapLRN2d(LocalResponseNorm):
         scale = F.linear(squares, tensor(near, dtype=input.dtype, device=input.device)).transpose(1, 3)
         return input * (scale * (self.alpha / self.size) + self.k) ** -self.beta
 
-del _Affine      # PyTorch's module has no such names
+del _Affine      # PyTorch's module does not have these names

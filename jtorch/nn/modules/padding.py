@@ -17,7 +17,7 @@ Padding = int | tuple[int, ...]
 
 
 class _PadNd(Spatial):
-    """Padding with elements of the input; ``mode`` is that of ``F.pad``."""
+    """Padding with elements of the input, by ``F.pad`` with the mode ``_mode``."""
 
     __constants__ = ["padding"]
     _mode = ""
@@ -36,7 +36,7 @@ class _PadNd(Spatial):
 
 
 class _ReflectionPadNd(_PadNd):
-    """Adds the input mirrored at its borders, whose own elements are not repeated.
+    """Pads with the input mirrored at its borders; border elements are not repeated.
 
     ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the one before it, ….
     A negative number cuts elements off.
@@ -72,7 +72,7 @@ class ReflectionPad3d(_ReflectionPadNd, spatial=3):
 
 
 class _ReplicationPadNd(_PadNd):
-    """Repeats the elements at the input's borders.
+    """Pads by repeating the elements at the input's borders.
 
     ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the one before it, ….
     A negative number cuts elements off.
@@ -107,7 +107,7 @@ class ReplicationPad3d(_ReplicationPadNd, spatial=3):
 
 
 class _CircularPadNd(_PadNd):
-    """Goes on with the other end of the input.
+    """Pads with elements from the other end of the input.
 
     ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the one before it, ….
     A negative number cuts elements off.
@@ -153,7 +153,7 @@ class CircularPad3d(_CircularPadNd, spatial=3):
 
 
 class _ConstantPadNd(Spatial):
-    """Adds elements of one value.
+    """Pads with one value.
 
     ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the one before it, ….
     A negative number cuts elements off.
@@ -163,7 +163,7 @@ class _ConstantPadNd(Spatial):
     Args:
         padding (int or tuple of ints): elements added at both ends of each dimension, or at (first, last, ...) from
             the last dim on.
-        value (float): of the added elements.
+        value (float): the value of the added elements.
 
     Example::
 
@@ -201,7 +201,7 @@ class ConstantPad3d(_ConstantPadNd, spatial=3):
 
 
 class _ZeroPadNd(_ConstantPadNd):
-    """Adds zeros.
+    """Pads with zeros.
 
     ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the one before it, ….
     A negative number cuts elements off.
@@ -239,4 +239,4 @@ class ZeroPad2d(_ZeroPadNd, ConstantPad2d, spatial=2):
 class ZeroPad3d(_ZeroPadNd, ConstantPad3d, spatial=3):
     """Padding of three dimensions with zeros. See torch.nn.ZeroPad3d."""
 
-del Spatial, _PadNd, _ZeroPadNd      # PyTorch's module has no such names
+del Spatial, _PadNd, _ZeroPadNd      # PyTorch's module does not have these names

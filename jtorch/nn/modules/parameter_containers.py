@@ -14,12 +14,12 @@ __all__ = ["ParameterDict", "ParameterList"]
 
 
 def _kept(value: Any) -> Any:
-    """Return a tensor becomes a parameter; anything else is kept as it is."""
+    """Convert a tensor to a parameter; return other objects unchanged."""
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
 def _described(name: Any, value: Any, type_name: Any) -> str:
-    """Return one line of the text of a container."""
+    """Return one line of a container's repr."""
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
@@ -28,7 +28,7 @@ def _described(name: Any, value: Any, type_name: Any) -> str:
 
 
 class ParameterList(Module):
-    """A list whose tensors are parameters, under the names 0, 1, 2, …. See torch.nn.ParameterList.
+    """A list whose tensors are parameters with the names 0, 1, 2, …. See torch.nn.ParameterList.
 
     What is put into it becomes a Parameter if it is a tensor; other objects are kept, and are no state. Raises IndexError
     for a position it does not have, TypeError for an ``extend`` by something that cannot be iterated over.
@@ -36,7 +36,7 @@ class ParameterList(Module):
     Shape: it is not called itself; parameters have any.
 
     Args:
-        values (iterable or None): the first ones it holds.
+        values (iterable or None): the initial values.
 
     Example::
 
@@ -95,7 +95,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict whose tensors are parameters, under their keys. See torch.nn.ParameterDict.
+    """A dict whose tensors are parameters named by their keys. See torch.nn.ParameterDict.
 
     What is put into it becomes a Parameter if it is a tensor; other objects are kept, and are no state. Keys stay in the
     order in which they came, but those of a plain dict are sorted, as in PyTorch. Raises TypeError for a key that is not
@@ -104,7 +104,7 @@ class ParameterDict(Module):
     Shape: it is not called itself; parameters have any.
 
     Args:
-        parameters (mapping or None): the first ones it holds.
+        parameters (mapping or None): the initial parameters.
 
     Example::
 
@@ -117,12 +117,12 @@ class ParameterDict(Module):
 
     def __init__(self, parameters: Any = None):
         super().__init__()
-        self._keys: dict[str, None] = {}        # by this name, since checkpoints of whole modules hold it
+        self._keys: dict[str, None] = {}        # Checkpoints of whole modules contain this attribute name.
         if parameters is not None:
             self.update(parameters)
 
     def _attribute(self, key: Any) -> str:
-        """Return the attribute that a value is: its key."""
+        """Return the name of a value's attribute, which is its key."""
         if not isinstance(key, str):
             raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
                             f"'{type(key).__name__}').")
@@ -162,39 +162,39 @@ class ParameterDict(Module):
         return self
 
     def copy(self) -> ParameterDict:
-        """Another one with the same values."""
+        """Return a new ParameterDict with the same values."""
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """Return the value of a key, which is ``default`` from now on where there was none."""
+        """Return the value of a key; store ``default`` for a missing key."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def clear(self) -> None:
-        """Take all values out."""
+        """Remove all values."""
         for key in list(self._keys):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Take a value out."""
+        """Remove a value and return it."""
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Take the last (key, value) out."""
+        """Remove the last (key, value) and return it."""
         if not self._keys:
             raise KeyError("popitem(): dictionary is empty")
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return the value of a key, ``default`` where there is none."""
+        """Return the value of a key, or ``default`` if it is missing."""
         return self[key] if key in self else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """Return a new one in which all keys have one value."""
+        """Return a new ParameterDict in which all keys have one value."""
         return ParameterDict((key, default) for key in keys)
 
     def keys(self):
@@ -202,7 +202,7 @@ class ParameterDict(Module):
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """(key, value)."""
+        """Return the pairs (key, value)."""
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:

@@ -1,4 +1,4 @@
-"""Channels and pixels exchanged. See torch.nn.PixelShuffle."""
+"""Rearrangements of channels to pixels, and back. See torch.nn.PixelShuffle."""
 from __future__ import annotations
 
 from jtorch.nn import functional as F
@@ -9,7 +9,7 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """Spreads channels over ``upscale_factor`` times as many rows and columns. See torch.nn.PixelShuffle.
+    """Rearranges channels into ``upscale_factor`` times as many rows and columns. See torch.nn.PixelShuffle.
 
     Shape: (..., C * r², H, W) to (..., C, H * r, W * r) for a factor r.
     Raises RuntimeError for fewer than three dimensions and where r² does not divide the channels. The layer is that of
@@ -17,7 +17,7 @@ class PixelShuffle(Module):
     Network", 2016.
 
     Args:
-        upscale_factor (int): how much larger the image gets.
+        upscale_factor (int): the factor by which the image grows.
 
     Example::
 
@@ -49,7 +49,7 @@ class PixelUnshuffle(Module):
     Raises RuntimeError for fewer than three dimensions and where r does not divide height and width.
 
     Args:
-        downscale_factor (int): how much smaller the image gets.
+        downscale_factor (int): the factor by which the image shrinks.
 
     Example::
 

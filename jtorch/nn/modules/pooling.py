@@ -19,7 +19,7 @@ Sizes = int | tuple[int, ...]
 
 
 class _Pool(Spatial):
-    """Calls the function of its family and dimension, ``F.max_pool2d``, and shows some of its attributes."""
+    """The base of pooling modules: it calls the function of its family and dims, such as ``F.max_pool2d``."""
 
     _family = ""
     _shown: tuple[str, ...] = ("kernel_size", "stride", "padding")
@@ -43,12 +43,12 @@ class _MaxPoolNd(_Pool):
     ``(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`` per dimension.
 
     Args:
-        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
-        stride (int or tuple of ints): from one window to the next.
+        kernel_size (int or tuple of ints): the size of a window in each dim.
+        stride (int or tuple of ints): the step from one window to the next.
         padding (int or tuple of ints): elements added at both ends of each dimension.
-        dilation (int or tuple of ints): from one element of a window to the next.
+        dilation (int or tuple of ints): the step from one element of a window to the next.
         return_indices (bool): returns the places of the values too.
-        ceil_mode (bool): rounds the result's size up.
+        ceil_mode (bool): whether to round the result's size up.
 
     Example::
 
@@ -87,7 +87,7 @@ class MaxPool3d(_MaxPoolNd, spatial=3):
 
 
 class _MaxUnpoolNd(_Pool):
-    """Puts maxima back where ``MaxPool{n}d(..., return_indices=True)`` found them, with zeros elsewhere.
+    """Puts maxima back to the indices that ``MaxPool{n}d(..., return_indices=True)`` returned, with zeros elsewhere.
 
     Several input sizes of the pooling give one output size: ``output_size`` in the call says which is meant.
 
@@ -95,8 +95,8 @@ class _MaxUnpoolNd(_Pool):
     Raises ValueError for an output size that is out of reach, RuntimeError for an index outside of it.
 
     Args:
-        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
-        stride (int or tuple of ints): from one window to the next.
+        kernel_size (int or tuple of ints): the size of a window in each dim.
+        stride (int or tuple of ints): the step from one window to the next.
         padding (int or tuple of ints): elements added at both ends of each dimension.
 
     Example::
@@ -116,7 +116,7 @@ class _MaxUnpoolNd(_Pool):
         self.stride = ntuple(kernel_size if stride is None else stride, n)
 
     def forward(self, input, indices, output_size: Sequence[int] | None = None):
-        """Return the input's elements at the places that the indices say."""
+        """Return the input's elements at the given indices, and zeros elsewhere."""
         return self._function()(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -142,11 +142,11 @@ class _AvgPoolNd(_Pool):
     Shape: (N, C, {size}) or (C, {size}) to ``(size + 2 * padding - kernel_size) // stride + 1`` per dimension.
 
     Args:
-        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
-        stride (int or tuple of ints): from one window to the next.
+        kernel_size (int or tuple of ints): the size of a window in each dim.
+        stride (int or tuple of ints): the step from one window to the next.
         padding (int or tuple of ints): elements added at both ends of each dimension.
-        ceil_mode (bool): rounds the result's size up.
-        count_include_pad (bool): zeros that were added count for means.
+        ceil_mode (bool): whether to round the result's size up.
+        count_include_pad (bool): whether means count the added zeros.
 
     Example::
 
@@ -208,9 +208,9 @@ class _FractionalMaxPoolNd(Spatial):
     Raises ValueError for ratios that are not between 0 and 1 and where not exactly one of size and ratio is given.
 
     Args:
-        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
-        output_size (int or tuple of ints): of the result's last dimensions.
-        output_ratio (float or tuple of floats): of the result's size to the input's, in place of ``output_size``.
+        kernel_size (int or tuple of ints): the size of a window in each dim.
+        output_size (int or tuple of ints): the size of the result's last dims.
+        output_ratio (float or tuple of floats): the ratio of the result's size to the input's, instead of ``output_size``.
         return_indices (bool): returns the places of the values too.
         _random_samples (Tensor or None): numbers from 0 to 1 that choose the windows.
 
@@ -265,10 +265,10 @@ class _LPPoolNd(_Pool):
     Shape: (N, C, {size}) or (C, {size}) to ``(size - kernel_size) // stride + 1`` per dimension.
 
     Args:
-        norm_type (float): which norm.
-        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
-        stride (int or tuple of ints): from one window to the next.
-        ceil_mode (bool): rounds the result's size up.
+        norm_type (float): the p of the p-norm.
+        kernel_size (int or tuple of ints): the size of a window in each dim.
+        stride (int or tuple of ints): the step from one window to the next.
+        ceil_mode (bool): whether to round the result's size up.
 
     Example::
 
@@ -312,7 +312,7 @@ class _AdaptiveMaxPoolNd(_Pool):
     Shape: (N, C, {size}) or (C, {size}) to the output size.
 
     Args:
-        output_size (int or tuple of ints): of the result's last dimensions.
+        output_size (int or tuple of ints): the size of the result's last dims.
         return_indices (bool): returns the places of the values too.
 
     Example::
@@ -356,7 +356,7 @@ class _AdaptiveAvgPoolNd(_Pool):
     Shape: (N, C, {size}) or (C, {size}) to the output size.
 
     Args:
-        output_size (int or tuple of ints): of the result's last dimensions.
+        output_size (int or tuple of ints): the size of the result's last dims.
 
     Example::
 
@@ -390,4 +390,4 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, spatial=2):
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, spatial=3):
     """Means of parts of three dimensions. See torch.nn.AdaptiveAvgPool3d."""
 
-del Spatial, _Pool, _FractionalMaxPoolNd      # PyTorch's module has no such names
+del Spatial, _Pool, _FractionalMaxPoolNd      # PyTorch's module does not have these names

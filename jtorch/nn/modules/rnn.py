@@ -43,19 +43,19 @@ def _check_sizes(**sizes: int) -> None:
 
 
 class _Recurrent(Module):
-    """What layers and cells share: where their weights start."""
+    """The base of layers and cells: the initialization of their weights."""
 
     hidden_size: int
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Reinitialize the parameters."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
 
 class RNNBase(_Recurrent):
-    """What RNN, LSTM and GRU share. See torch.nn.RNNBase.
+    """The base class of RNN, LSTM and GRU. See torch.nn.RNNBase.
 
     The parameters of layer k are ``weight_ih_l{k}`` (gates * hidden_size, input), ``weight_hh_l{k}``, ``bias_ih_l{k}``,
     ``bias_hh_l{k}`` and, with ``proj_size``, ``weight_hr_l{k}``; those of the other direction end in ``_reverse``.
@@ -65,16 +65,16 @@ class RNNBase(_Recurrent):
 
     Args:
         mode (str): "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
-        input_size (int): features of the input at each step.
-        hidden_size (int): features of the state.
-        num_layers (int): how many follow one another.
-        bias (bool): whether there is one that is learnt.
-        batch_first (bool): the batch comes first, (N, L, ...), and not second.
+        input_size (int): the number of input features at each step.
+        hidden_size (int): the number of features of the state.
+        num_layers (int): the number of layers.
+        bias (bool): whether to add a learned bias.
+        batch_first (bool): whether the batch dim comes first, (N, L, ...), instead of second.
         dropout (float): the probability that an element is dropped, in training.
-        bidirectional (bool): a second layer goes from the end to the start.
-        proj_size (int): features of an LSTM's projected state; 0 for none.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        bidirectional (bool): whether a second layer processes the sequence in reverse.
+        proj_size (int): the number of features of an LSTM's projected state; 0 for none.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -138,7 +138,8 @@ class RNNBase(_Recurrent):
     def _init_flat_weights(self) -> None:
         self._flat_weights: list[Any] = [getattr(self, name, None) for name in self._flat_weights_names]
 
-    _update_flat_weights = _init_flat_weights       # they may have been replaced, by another tensor than a parameter too
+    # The weights may have been replaced, also by tensors that are no parameters.
+    _update_flat_weights = _init_flat_weights
 
     def __setattr__(self, name: str, value: Any) -> None:
         names = self.__dict__.get("_flat_weights_names", ())
@@ -152,7 +153,7 @@ class RNNBase(_Recurrent):
         return made
 
     def flatten_parameters(self) -> None:
-        """Does nothing: the weights need not lie next to each other."""
+        """Do nothing: the weights need not be adjacent in memory."""
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -192,18 +193,18 @@ class RNNBase(_Recurrent):
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """Return the state with the sequences in another order."""
+        """Return the state with permuted sequences."""
         return hx if permutation is None else hx.index_select(1, permutation)
 
     # ------------------------------------------------------------ forward
 
     def _zeros(self, input: Any, batch: int) -> Any:
-        """Return the state to start from where none is given."""
+        """Return the zero state that is the default."""
         return functions.zeros(self.num_layers * self._directions, batch, self._state_size, dtype=input.dtype,
                               device=aval_of(input).device)
 
     def _batched_hidden(self, hx: Any, batched: bool) -> Any:
-        """Return the given state with a dimension for the batch."""
+        """Return the given state with a batch dim."""
         if hx.dim() != (3 if batched else 2):
             raise RuntimeError(f"For {'batched 3' if batched else 'unbatched 2'}-D input, hx should also be "
                                f"{3 if batched else 2}-D but got {hx.dim()}-D tensor")
@@ -218,7 +219,7 @@ class RNNBase(_Recurrent):
                 batch_sizes is None and self.batch_first)
 
     def forward(self, input, hx=None):
-        """Output and last state."""
+        """Return the output and the last state."""
         self._update_flat_weights()
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
@@ -246,7 +247,7 @@ class RNNBase(_Recurrent):
         return self.mode.partition("_")[0]
 
     def extra_repr(self) -> str:
-        """Return the sizes and what is not the default."""
+        """Return the sizes, and the options that differ from the defaults."""
         defaults = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
         given = "".join([f", {n}={getattr(self, n)}" for n, default in defaults.items() if getattr(self, n) != default])
         return f"{self.input_size}, {self.hidden_size}{given}"
@@ -284,7 +285,7 @@ class RNN(RNNBase):
 
 
 class GRU(RNNBase):
-    """Layers of gated recurrent units. See torch.nn.GRU; takes and returns what RNN does.
+    """Layers of gated recurrent units, with RNN's arguments and results. See torch.nn.GRU.
 
     With r = sigmoid(W_ir x + b_ir + W_hr h + b_hr), z likewise and n = tanh(W_in x + b_in + r * (W_hn h + b_hn)), the new
     state is (1 - z) * n + z * h.
@@ -302,7 +303,7 @@ class GRU(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Layers of long short-term memory. See torch.nn.LSTM; takes what RNN does, its state being a pair ``(h, c)``.
+    """Layers of long short-term memory, with RNN's arguments and a state ``(h, c)``. See torch.nn.LSTM.
 
     With gates i, f, o (sigmoid) and g (tanh) of W_i x + b_i + W_h h + b_h, the new c is f * c + i * g and the new h is
     o * tanh(c), multiplied by ``weight_hr`` where there is a ``proj_size``.
@@ -331,7 +332,7 @@ class LSTM(RNNBase):
             self.check_hidden_size(hidden[k], size, f"Expected hidden[{k}] size {{}}, got {{}}")
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """Return the states with the sequences in another order."""
+        """Return the states with permuted sequences."""
         return hx if permutation is None else tuple([h.index_select(1, permutation) for h in hx])
 
     def _zeros(self, input: Any, batch: int) -> tuple[Any, Any]:
@@ -358,17 +359,17 @@ class LSTM(RNNBase):
 # ---------------------------------------------------------------- cells
 
 class RNNCellBase(_Recurrent):
-    """What the cells share: their weights.
+    """The base class of cells: their weights.
 
     Shape: input (N, input_size) or (input_size,), state (N, hidden_size) or (hidden_size,), which the result has.
 
     Args:
-        input_size (int): features of the input at each step.
-        hidden_size (int): features of the state.
-        bias (bool): whether there is one that is learnt.
-        num_chunks (int): gates of the cell.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        input_size (int): the number of input features at each step.
+        hidden_size (int): the number of features of the state.
+        bias (bool): whether to add a learned bias.
+        num_chunks (int): the number of gates of the cell.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -399,7 +400,7 @@ class RNNCellBase(_Recurrent):
             raise ValueError(f"{self._get_name()}: Expected {what} to be 1D or 2D, got {x.dim()}D instead")
 
     def _step(self, function: Callable, input: Any, hx: Any) -> Any:
-        """Return the new state by the cell's op; the inputs may lack the dimension of the batch."""
+        """Return the new state, computed by the cell's op. The inputs can lack the batch dim."""
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         batched = input.dim() == 2
         x = input if batched else input.unsqueeze(0)
@@ -422,12 +423,12 @@ class RNNCell(RNNCellBase):
     Shape: input (N, input_size) or (input_size,), state (N, hidden_size) or (hidden_size,), which the result has.
 
     Args:
-        input_size (int): features of the input at each step.
-        hidden_size (int): features of the state.
-        bias (bool): whether there is one that is learnt.
+        input_size (int): the number of input features at each step.
+        hidden_size (int): the number of features of the state.
+        bias (bool): whether to add a learned bias.
         nonlinearity (str): "tanh" or "relu".
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -460,11 +461,11 @@ class LSTMCell(RNNCellBase):
     result is too.
 
     Args:
-        input_size (int): features of the input at each step.
-        hidden_size (int): features of the state.
-        bias (bool): whether there is one that is learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        input_size (int): the number of input features at each step.
+        hidden_size (int): the number of features of the state.
+        bias (bool): whether to add a learned bias.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -491,11 +492,11 @@ class GRUCell(RNNCellBase):
     Shape: input (N, input_size) or (input_size,), state (N, hidden_size) or (hidden_size,), which the result has.
 
     Args:
-        input_size (int): features of the input at each step.
-        hidden_size (int): features of the state.
-        bias (bool): whether there is one that is learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        input_size (int): the number of input features at each step.
+        hidden_size (int): the number of features of the state.
+        bias (bool): whether to add a learned bias.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -514,4 +515,4 @@ class GRUCell(RNNCellBase):
             self._check_dim("hidden", hx)
         return self._step(functions.gru_cell, input, hx)
 
-del _Recurrent      # PyTorch's module has no such names
+del _Recurrent      # PyTorch's module does not have these names

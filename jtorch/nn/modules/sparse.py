@@ -24,7 +24,7 @@ def _draw_table(weight: Any, padding_idx: int | None) -> None:
 
 
 class Embedding(Module):
-    """Rows of a table. See torch.nn.Embedding.
+    """Looks up rows of a table by index. See torch.nn.Embedding.
 
     Takes indices of any shape and returns that shape with ``embedding_dim`` added; IndexError for one out of range. The row
     ``padding_idx`` starts at 0 and gets no gradient; with ``max_norm`` the rows that are used are scaled down to it in the
@@ -33,17 +33,17 @@ class Embedding(Module):
     Shape: (*) of integers to (*, embedding_dim); ``weight`` is (num_embeddings, embedding_dim).
 
     Args:
-        num_embeddings (int): rows of the table.
-        embedding_dim (int): features of a row.
-        padding_idx (int or None): a row that is 0 and is not learnt.
+        num_embeddings (int): the number of rows of the table.
+        embedding_dim (int): the number of features of a row.
+        padding_idx (int or None): a row that is 0 and is not learned.
         max_norm (float or None): rows with a larger norm are scaled down to it, in place.
-        norm_type (float): which norm.
-        scale_grad_by_freq (bool): divides a row's gradient by how often it was asked for.
+        norm_type (float): the p of the p-norm.
+        scale_grad_by_freq (bool): whether to divide a row's gradient by the number of its uses.
         sparse (bool): accepted; gradients are dense.
         _weight (Tensor or None): the table itself.
-        _freeze (bool): the table is not learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        _freeze (bool): whether the table is constant.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -71,7 +71,7 @@ class Embedding(Module):
             self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     def reset_parameters(self) -> None:
-        """Draw the table anew."""
+        """Reinitialize the table."""
         _draw_table(self.weight, self.padding_idx)
 
     def forward(self, input):
@@ -94,7 +94,7 @@ class Embedding(Module):
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
                         max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
                         sparse: bool = False):
-        """Return an embedding of a given table."""
+        """Return an embedding with a given table."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, dim = embeddings.shape
@@ -103,7 +103,7 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """Sums, means or maxima of bags of rows of a table. See torch.nn.EmbeddingBag.
+    """Reduces bags of rows of a table by sum, mean or maximum. See torch.nn.EmbeddingBag.
 
     Takes indices as bags of one length (batch, length), or as one vector with the ``offsets`` where the bags begin; with
     ``mode="sum"`` also a weight per index. Returns (bags, embedding_dim); an empty bag is 0. With ``max_norm`` the rows that
@@ -112,18 +112,18 @@ class EmbeddingBag(Module):
     Shape: input (B, N), or (N,) with offsets (B,), integers; the result's is (B, embedding_dim).
 
     Args:
-        num_embeddings (int): rows of the table.
-        embedding_dim (int): features of a row.
+        num_embeddings (int): the number of rows of the table.
+        embedding_dim (int): the number of features of a row.
         max_norm (float or None): rows with a larger norm are scaled down to it, in place.
-        norm_type (float): which norm.
-        scale_grad_by_freq (bool): divides a row's gradient by how often it was asked for.
-        mode (str): "sum", "mean" or "max" of a bag's rows.
+        norm_type (float): the p of the p-norm.
+        scale_grad_by_freq (bool): whether to divide a row's gradient by the number of its uses.
+        mode (str): the reduction of a bag's rows: "sum", "mean" or "max".
         sparse (bool): accepted; gradients are dense.
         _weight (Tensor or None): the table itself.
-        include_last_offset (bool): ``offsets`` ends with the number of indices.
+        include_last_offset (bool): whether ``offsets`` ends with the number of indices.
         padding_idx (int or None): a row that does not count.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -153,7 +153,7 @@ class EmbeddingBag(Module):
         self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
 
     def reset_parameters(self) -> None:
-        """Draw the table anew."""
+        """Reinitialize the table."""
         _draw_table(self.weight, self.padding_idx)
 
     def forward(self, input, offsets=None, per_sample_weights=None):
@@ -162,7 +162,7 @@ class EmbeddingBag(Module):
                                self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)
 
     def extra_repr(self) -> str:
-        """Return the sizes and what is not the default."""
+        """Return the sizes, and the options that differ from the defaults."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         for name, default in (("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False), ("mode", ""),
                               ("padding_idx", None)):
@@ -174,7 +174,7 @@ class EmbeddingBag(Module):
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, max_norm: float | None = None, norm_type: float = 2.0,
                         scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
                         include_last_offset: bool = False, padding_idx: int | None = None):
-        """Bags of a given table."""
+        """Return an EmbeddingBag with a given table."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, dim = embeddings.shape

@@ -30,12 +30,12 @@ __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "Tran
 
 
 def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """(sz, sz) with -inf above the diagonal, where the future lies, and 0 elsewhere."""
+    """Return a causal mask (sz, sz): -inf above the diagonal, 0 elsewhere."""
     return functions.triu(functions.full((sz, sz), -math.inf, dtype=dtype, device=device), diagonal=1)
 
 
 def _is_causal_mask(mask: Any, is_causal: bool | None, size: int, layers: Any) -> bool:
-    """Return whether layers are told that the mask is causal: the caller's word, else what the mask looks like.
+    """Return whether the layers get ``is_causal``: the caller's value, or else whether the mask is causal.
 
     The layers of this file compute the same with the mask itself, so for them it is not looked at, which would mean to
     wait for its value.
@@ -65,7 +65,7 @@ def _copies(module: Module, n: int) -> ModuleList:
 
 
 class _Layer(Module):
-    """What the layers of encoder and decoder share: attention and feed-forward blocks, each added to its input.
+    """The base of encoder and decoder layers: attention and feed-forward blocks with residual connections.
 
     ``_attentions`` names the attention blocks in their order; there are as many norms and dropouts, and one of each more.
     """
@@ -97,7 +97,7 @@ class _Layer(Module):
             self.activation = F.relu
 
     def _attend(self, k: int, x: Any, source: Any, attn_mask: Any, padding: Any, is_causal: bool) -> Any:
-        """Return the k-th attention block."""
+        """Return the result of the k-th attention block."""
         attention = getattr(self, self._attentions[k - 1])
         out = attention(x, source, source, attn_mask=attn_mask, key_padding_mask=padding, need_weights=False,
                         is_causal=is_causal)[0]
@@ -108,7 +108,7 @@ class _Layer(Module):
         return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
     def _added(self, k: int, x: Any, block: Any) -> Any:
-        """``x`` and what the k-th block makes of it, normalized before or after."""
+        """Return ``x`` plus the k-th block's result, normalized before or after the block."""
         norm = getattr(self, f"norm{k}")
         return x + block(norm(x)) if self.norm_first else norm(x + block(x))
 
@@ -125,17 +125,17 @@ class TransformerEncoderLayer(_Layer):
     Shape: (S, N, d_model), or (N, S, d_model) with ``batch_first``; the result's is the same.
 
     Args:
-        d_model (int): features of the input and the output.
-        nhead (int): heads of attention; they divide ``d_model``.
-        dim_feedforward (int): features of the hidden layer.
+        d_model (int): the number of features of the input and the output.
+        nhead (int): the number of attention heads, a divisor of ``d_model``.
+        dim_feedforward (int): the number of features of the hidden layer.
         dropout (float): the probability that an element is dropped, in training.
         activation (str or function): "relu", "gelu", or a function of a Tensor.
-        layer_norm_eps (float): of layer norms.
-        batch_first (bool): the batch comes first, (N, L, ...), and not second.
-        norm_first (bool): normalizes before attention and hidden layer, and not after.
-        bias (bool): whether there is one that is learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        layer_norm_eps (float): the ``eps`` of layer norms.
+        batch_first (bool): whether the batch dim comes first, (N, L, ...), instead of second.
+        norm_first (bool): whether to normalize before attention and hidden layer instead of after them.
+        bias (bool): whether to add a learned bias.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -168,17 +168,16 @@ class TransformerEncoderLayer(_Layer):
 
 
 def _alike(padding: Any, attn: Any, x: Any) -> Any:
-    """Return the padding mask as one that is added, where the other mask is: the warning about unlike masks has been
-    given.
-    """
+    """Convert a bool padding mask to the other mask's dtype. The warning about different dtypes was given before."""
     if padding is None or attn is None or padding.dtype is attn.dtype or padding.is_floating_point():
         return padding
     return functions.zeros_like(padding, dtype=attn.dtype).masked_fill_(padding, -math.inf)
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's result and a feed-forward network. See
-    torch.nn.TransformerDecoderLayer.
+    """Self-attention, attention to the encoder's result and a feed-forward network.
+
+    See torch.nn.TransformerDecoderLayer.
 
     Its arguments are TransformerEncoderLayer's. Takes the targets (time, batch, d_model) and the memory
     (source, batch, d_model), with ``batch_first`` the batch first; returns the targets' shape.
@@ -187,17 +186,17 @@ class TransformerDecoderLayer(_Layer):
     result has the target's shape.
 
     Args:
-        d_model (int): features of the input and the output.
-        nhead (int): heads of attention; they divide ``d_model``.
-        dim_feedforward (int): features of the hidden layer.
+        d_model (int): the number of features of the input and the output.
+        nhead (int): the number of attention heads, a divisor of ``d_model``.
+        dim_feedforward (int): the number of features of the hidden layer.
         dropout (float): the probability that an element is dropped, in training.
         activation (str or function): "relu", "gelu", or a function of a Tensor.
-        layer_norm_eps (float): of layer norms.
-        batch_first (bool): the batch comes first, (N, L, ...), and not second.
-        norm_first (bool): normalizes before attention and hidden layer, and not after.
-        bias (bool): whether there is one that is learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        layer_norm_eps (float): the ``eps`` of layer norms.
+        batch_first (bool): whether the batch dim comes first, (N, L, ...), instead of second.
+        norm_first (bool): whether to normalize before attention and hidden layer instead of after them.
+        bias (bool): whether to add a learned bias.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -226,7 +225,7 @@ class TransformerDecoderLayer(_Layer):
 # ---------------------------------------------------------------- stacks
 
 def _why_not_nested(layer: Any) -> str:
-    """Why PyTorch would not run the encoder on nested tensors, or nothing."""
+    """Return PyTorch's reason for not running the encoder on nested tensors, or an empty string."""
     if not isinstance(layer, TransformerEncoderLayer):
         return "encoder_layer was not TransformerEncoderLayer"
     attention = layer.self_attn
@@ -243,7 +242,7 @@ def _why_not_nested(layer: Any) -> str:
 
 
 class TransformerEncoder(Module):
-    """Copies of an encoder layer, one after the other. See torch.nn.TransformerEncoder.
+    """A stack of copies of an encoder layer. See torch.nn.TransformerEncoder.
 
     Nested tensors are not used; but where PyTorch would use them (in inference, with padding at the end only), the padded
     places are 0 before the last norm, as they are there.
@@ -252,8 +251,8 @@ class TransformerEncoder(Module):
 
     Args:
         encoder_layer (Module): copied ``num_layers`` times.
-        num_layers (int): how many follow one another.
-        norm (Module or None): applied to the result.
+        num_layers (int): the number of layers.
+        norm (Module or None): a module that is applied to the result.
         enable_nested_tensor (bool): accepted.
         mask_check (bool): accepted.
 
@@ -280,7 +279,7 @@ class TransformerEncoder(Module):
             self.use_nested_tensor = False
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
-        """What the layers make of ``src``."""
+        """Return the layers' result for ``src``."""
         check_mask(src_key_padding_mask, "src_key_padding_mask", mask, "mask")
         check_mask(mask, "mask")
         padding = _alike(src_key_padding_mask, mask, src)
@@ -295,7 +294,7 @@ class TransformerEncoder(Module):
         return out if self.norm is None else self.norm(out)
 
     def _clears_padding(self, src: Any, mask: Any, padding: Any) -> bool:
-        """Return whether PyTorch would run on nested tensors, which leave 0 in the place of padding."""
+        """Return whether PyTorch would run on nested tensors, which give zeros for padding."""
         if padding is None or mask is not None or not self.use_nested_tensor or src.dim() != 3 or self.layers[0].training:
             return False
         if not mha.get_fastpath_enabled():
@@ -307,15 +306,15 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Copies of a decoder layer, one after the other. See torch.nn.TransformerDecoder.
+    """A stack of copies of a decoder layer. See torch.nn.TransformerDecoder.
 
     Shape: target (T, N, d_model), memory (S, N, d_model), the first two dims exchanged with ``batch_first``; the
     result has the target's shape.
 
     Args:
         decoder_layer (Module): copied ``num_layers`` times.
-        num_layers (int): how many follow one another.
-        norm (Module or None): applied to the result.
+        num_layers (int): the number of layers.
+        norm (Module or None): a module that is applied to the result.
 
     Example::
 
@@ -334,7 +333,7 @@ class TransformerDecoder(Module):
 
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None,
                 tgt_is_causal=None, memory_is_causal=False):
-        """What the layers make of ``tgt``, looking at ``memory``."""
+        """Return the layers' result for ``tgt``, with attention to ``memory``."""
         length = _length(tgt, self.layers[0].self_attn.batch_first)
         causal, out = _is_causal_mask(tgt_mask, tgt_is_causal, length, self.layers), tgt
         for layer in self.layers:
@@ -354,21 +353,21 @@ class Transformer(Module):
     N for one sample; the result has the target's shape.
 
     Args:
-        d_model (int): features of the input and the output.
-        nhead (int): heads of attention; they divide ``d_model``.
-        num_encoder_layers (int): of the encoder.
-        num_decoder_layers (int): of the decoder.
-        dim_feedforward (int): features of the hidden layer.
+        d_model (int): the number of features of the input and the output.
+        nhead (int): the number of attention heads, a divisor of ``d_model``.
+        num_encoder_layers (int): the number of layers of the encoder.
+        num_decoder_layers (int): the number of layers of the decoder.
+        dim_feedforward (int): the number of features of the hidden layer.
         dropout (float): the probability that an element is dropped, in training.
         activation (str or function): "relu", "gelu", or a function of a Tensor.
-        custom_encoder (Module or None): in the encoder's place.
-        custom_decoder (Module or None): in the decoder's place.
-        layer_norm_eps (float): of layer norms.
-        batch_first (bool): the batch comes first, (N, L, ...), and not second.
-        norm_first (bool): normalizes before attention and hidden layer, and not after.
-        bias (bool): whether there is one that is learnt.
-        device (device or None): where parameters and buffers are.
-        dtype (dtype or None): theirs, floating or complex.
+        custom_encoder (Module or None): a module that replaces the encoder.
+        custom_decoder (Module or None): a module that replaces the decoder.
+        layer_norm_eps (float): the ``eps`` of layer norms.
+        batch_first (bool): whether the batch dim comes first, (N, L, ...), instead of second.
+        norm_first (bool): whether to normalize before attention and hidden layer instead of after them.
+        bias (bool): whether to add a learned bias.
+        device (device or None): the device of parameters and buffers.
+        dtype (dtype or None): their dtype, floating or complex.
 
     Example::
 
@@ -398,7 +397,7 @@ class Transformer(Module):
     def forward(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None,
                 tgt_key_padding_mask=None, memory_key_padding_mask=None, src_is_causal=None, tgt_is_causal=None,
                 memory_is_causal=False):
-        """Return the decoder's result for ``tgt``, looking at the encoder's for ``src``."""
+        """Return the decoder's result for ``tgt``, with attention to the encoder's result for ``src``."""
         self._check_sizes(src.shape, tgt.shape)
         encoded = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
         return self.decoder(tgt, encoded, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, tgt_is_causal,
@@ -413,7 +412,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """(sz, sz) with -inf above the diagonal, where the future lies, and 0 elsewhere."""
+        """Return a causal mask (sz, sz): -inf above the diagonal, 0 elsewhere."""
         return _generate_square_subsequent_mask(sz, device, dtype)
 
     def _reset_parameters(self) -> None:
@@ -421,4 +420,4 @@ class Transformer(Module):
             if p.dim() > 1:     # type: ignore[attr-defined]
                 init.xavier_uniform_(p)
 
-del _Layer      # PyTorch's module has no such names
+del _Layer      # PyTorch's module does not have these names

@@ -13,7 +13,7 @@ Ratios = float | tuple[float, ...]
 
 
 class Upsample(Module):
-    """The input resampled to ``size`` or by ``scale_factor``. See torch.nn.Upsample.
+    """Resamples the input to ``size`` or by ``scale_factor``. See torch.nn.Upsample.
 
     ``mode`` is ``"nearest"``, ``"linear"`` (of one spatial dimension), ``"bilinear"`` or ``"bicubic"`` (two) or
     ``"trilinear"`` (three); ``align_corners`` says that the corners of input and output are the same points. It is
@@ -23,11 +23,11 @@ class Upsample(Module):
     ``floor(size * scale_factor)``.
 
     Args:
-        size (int or tuple of ints): of the result.
-        scale_factor (float or tuple of floats): of the last dimensions.
+        size (int or tuple of ints): the result's size.
+        scale_factor (float or tuple of floats): the factor of the last dims' sizes.
         mode (str): "nearest", "linear", "bilinear", "bicubic" or "trilinear".
-        align_corners (bool or None): corner elements keep their values.
-        recompute_scale_factor (bool or None): computes with the factor that the sizes give.
+        align_corners (bool or None): whether corner elements keep their values.
+        recompute_scale_factor (bool or None): whether to compute the factor from the sizes.
 
     Example::
 
@@ -65,8 +65,8 @@ class UpsamplingNearest2d(Upsample):
     Shape: (N, C, H, W) to (N, C, *size).
 
     Args:
-        size (int or tuple of ints): of the result.
-        scale_factor (float or tuple of floats): of the last dimensions.
+        size (int or tuple of ints): the result's size.
+        scale_factor (float or tuple of floats): the factor of the last dims' sizes.
 
     Example::
 
@@ -85,8 +85,8 @@ class UpsamplingBilinear2d(Upsample):
     Shape: (N, C, H, W) to (N, C, *size).
 
     Args:
-        size (int or tuple of ints): of the result.
-        scale_factor (float or tuple of floats): of the last dimensions.
+        size (int or tuple of ints): the result's size.
+        scale_factor (float or tuple of floats): the factor of the last dims' sizes.
 
     Example::
 

@@ -1,4 +1,4 @@
-"""torch.nn.modules.utils: what layers and those who load their weights share."""
+"""torch.nn.modules.utils: helpers of layers and of programs that load weights."""
 from __future__ import annotations
 
 import functools
@@ -8,7 +8,7 @@ from jtorch.nn.modules._make import ntuple
 
 
 def _ntuple(n: int, name: str = "parse") -> Any:
-    """Return a function that makes a number ``n`` equal ones, and anything else a tuple."""
+    """Return a function that repeats a number ``n`` times, and converts other iterables to tuples."""
     made = functools.partial(ntuple, n=n)
     made.__name__ = name        # type: ignore[attr-defined]
     return made
@@ -19,7 +19,7 @@ _triple, _quadruple = _ntuple(3, "_triple"), _ntuple(4, "_quadruple")
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take a prefix off the keys of a state dict, in place: that of DistributedDataParallel (``module.``), say."""
+    """Remove a prefix from a state dict's keys in place, such as DistributedDataParallel's ``module.``."""
     for key in list(state_dict):
         if key.startswith(prefix):
             state_dict[key[len(prefix):]] = state_dict.pop(key)

@@ -1,4 +1,4 @@
-"""torch.nn.parallel: what wraps a module to run on several devices."""
+"""torch.nn.parallel: wrappers that run a module on several devices."""
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +14,7 @@ __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """A module as an attribute ``module``, whose batches are split over devices. See torch.nn.DataParallel.
+    """Wraps a module and splits its batches over devices. See torch.nn.DataParallel.
 
     The parameters stay on the first of ``device_ids``; each forward copies them to the others, and each device computes its part
     of the batch. Layers that look at the batch, as batch normalization, see all of it. Over as many of the devices as the batch
@@ -24,9 +24,9 @@ class DataParallel(Module):
     Shape: whatever ``forward`` takes and gives, with the batch in dim ``dim``.
 
     Args:
-        module (Module): called.
-        device_ids (list or None): the devices; all GPUs if not given.
-        output_device (device or None): where results go: the first of the devices if not given.
+        module (Module): the module to call.
+        device_ids (list or None): the devices; None means all GPUs.
+        output_device (device or None): the device of the results; None means the first device.
         dim (int): the dim of inputs that is split.
 
     Example::
@@ -70,13 +70,13 @@ def _moved(x: Any, place: device) -> Any:
 
 def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
                   module_kwargs: Any = None) -> Any:
-    """Return the module's result for a batch that is split over devices. See torch.nn.parallel.data_parallel."""
+    """Return the module's result for a batch split over devices. See torch.nn.parallel.data_parallel."""
     given = inputs if isinstance(inputs, tuple) else (inputs,) if inputs is not None else ()
     return DataParallel(module, device_ids, output_device, dim)(*given, **(module_kwargs or {}))
 
 
 def __getattr__(name: str) -> Any:
-    """``DistributedDataParallel``, imported when it is asked for: it needs ``torch.distributed``."""
+    """Import ``DistributedDataParallel`` on first access, since it needs ``torch.distributed``."""
     if name == "DistributedDataParallel":
         from jtorch.nn.parallel.distributed import DistributedDataParallel
         return DistributedDataParallel

@@ -1,4 +1,4 @@
-"""How gradients of several processes become their mean: when all of a backward are there, in buckets."""
+"""Averaging of gradients over processes: in buckets, once a backward has computed all gradients."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -40,9 +40,10 @@ class Averaging:
         self._buckets = buckets_of(list(self._named.values()), self._bucket_mb)
         self._messages = buckets_of(list(self._named.values()), self._bucket_mb, self._bucket_mb)
         self._awaited: set[Tensor] | None = None
-        self._fixed: set[Tensor] | None = None      # of a static graph: the parameters that its first run used
-        self._used: set[Tensor] | None = None       # and that some process's did
-        self._used_before: set[Tensor] = set()      # in backwards whose gradients only added up here
+        # With a static graph: the parameters that its first run used in this process.
+        self._fixed: set[Tensor] | None = None
+        self._used: set[Tensor] | None = None
+        self._used_before: set[Tensor] = set()
         for p in self._named.values():
             p.register_post_accumulate_grad_hook(self._ready)
 
@@ -50,7 +51,7 @@ class Averaging:
         return {n: p for n, p in self.module.named_parameters() if p.requires_grad and n not in self.parameters_to_ignore}
 
     def _ready(self, param: Tensor) -> None:
-        """A parameter has its gradient: behind the last one, gradients are averaged."""
+        """Note that a parameter has its gradient; after the last parameter, average the gradients."""
         if not self.require_backward_grad_sync:
             self._used_before.add(param)
         elif self._fixed is not None and param not in self._fixed:
@@ -60,14 +61,14 @@ class Averaging:
             self._go_on(self._awaited)
 
     def _go_on(self, ready: set[Tensor]) -> None:
-        if self.asks_who_used():        # only the end of backward shows what it has not come to
+        if self.asks_who_used():        # Only the end of backward shows which parameters it has not reached.
             if len(ready) == 1:
                 Variable._execution_engine.queue_callback(self._finish)
         elif len(ready) == len(self._named if self._fixed is None else self._fixed):
             self._finish()
 
     def asks_who_used(self) -> bool:
-        """Return whether the processes tell one another which parameters they have used."""
+        """Return whether the processes exchange which parameters they have used."""
         return self.find_unused_parameters if not self.static_graph else self._fixed is None
 
     def _finish(self) -> None:
@@ -88,20 +89,21 @@ class Averaging:
                         _give(p, mean)
 
     def used_anywhere(self, here: set[Tensor]) -> set[Tensor]:
-        """Return the parameters that have a part in some process's loss, of which these have one here."""
+        """Return the parameters that some process has used, given those that this process has used."""
         params = list(self._named.values())
         flags = as_tensor([float(p in here) for p in params])
         dist.all_reduce(flags, dist.ReduceOp.MAX, self.process_group)
         return {p for p, used in zip(params, flags.tolist(), strict=True) if used}
 
     def buckets(self) -> list[GradBucket]:
-        """What travels together: PyTorch's buckets, if a hook sees them; else the first is no smaller, since none goes
-        early.
-        """
+        """Return the buckets to communicate: PyTorch's if a hook sees them, else buckets of one common size limit."""
         return self._messages if self._hook is None else self._buckets
 
     def begun(self, bucket: GradBucket, empty: bool = False) -> Callable[[], list]:
-        """Begin to average a bucket, of which this process has nothing if it is ``empty``; what waits for the means."""
+        """Start averaging a bucket, and return a function that waits for the means.
+
+        A process without inputs passes ``empty`` and contributes zeros.
+        """
         if self._hook is None:
             work = bucket.means.begin(bucket.gathered(empty), self._share(), self.process_group)
             return lambda: _waited(work)
@@ -110,9 +112,7 @@ class Averaging:
         return lambda: unflattened(_first(future.wait()), bucket.parameters())
 
     def _share(self) -> int:
-        """What summed gradients are divided by: fewer, where some processes have no inputs and the others shall not
-        mind.
-        """
+        """Return the divisor of summed gradients: the number of processes, or with ``join`` of those with inputs."""
         if self._divides_by_all or not self._join_config.enable:
             return self.process_group.size()
         count = zeros(1) + float(not self._without_inputs)
@@ -125,7 +125,7 @@ class Averaging:
 
 
 def _give(p: Tensor, mean: Any) -> None:
-    """Make a parameter's gradient a mean: an array, or a view of what a hook has made."""
+    """Set a parameter's gradient to a mean: an array, or a view of a hook's result."""
     if p.grad is None:
         p.grad = mean.clone() if isinstance(mean, Tensor) else tensor_of(mean)
     elif isinstance(mean, Tensor):

@@ -1,4 +1,4 @@
-"""Gradients that travel together. See torch.distributed.GradBucket."""
+"""Buckets of gradients that are communicated together. See torch.distributed.GradBucket."""
 from __future__ import annotations
 
 from jtorch._api.flat import flattened, unflattened
@@ -6,19 +6,19 @@ from jtorch._api.functions import zeros_like
 from jtorch.distributed.means import Means
 from jtorch.tensor import Tensor
 
-FIRST_MB = 1.0      # the first bucket is small, so that it can go early
+FIRST_MB = 1.0      # MB in the first bucket. A small bucket fills early, so its communication starts early.
 
 
 class GradBucket:
-    """The gradients of some parameters, one behind the other in a flat tensor. See torch.distributed.GradBucket."""
+    """The gradients of some parameters in one flat tensor. See torch.distributed.GradBucket."""
 
     def __init__(self, params: list[Tensor], index: int):
         self._params, self._index, self._last = params, index, False
         self._flat: Tensor | None = None
-        self.means = Means(params)      # where there is no hook
+        self.means = Means(params)      # averages the gradients if there is no hook
 
     def gathered(self, empty: bool = False) -> list[Tensor]:
-        """Return the parameters' gradients; zeros, where one has none, or all if the bucket shall be ``empty``."""
+        """Return the parameters' gradients, with zeros for missing ones; only zeros if ``empty``."""
         return [(zeros_like(p) if empty or p.grad is None else p.grad).detach() for p in self._params]
 
     def fill(self, empty: bool = False) -> None:
@@ -26,11 +26,11 @@ class GradBucket:
         self._flat = flattened(self.gathered(empty))
 
     def index(self) -> int:
-        """Its place among the buckets."""
+        """Return the bucket's index."""
         return self._index
 
     def is_last(self) -> bool:
-        """Return whether it is the last of a backward."""
+        """Return whether this is the last bucket of a backward."""
         return self._last
 
     def buffer(self) -> Tensor:
@@ -40,11 +40,11 @@ class GradBucket:
         return self._flat
 
     def set_buffer(self, buffer: Tensor) -> None:
-        """Put another flat tensor in its place."""
+        """Replace the flat tensor."""
         self._flat = buffer
 
     def gradients(self) -> list[Tensor]:
-        """Views of the flat tensor, one a parameter."""
+        """Return the gradients as views of the flat tensor."""
         return unflattened(self.buffer(), self._params)
 
     def parameters(self) -> list[Tensor]:
@@ -53,7 +53,7 @@ class GradBucket:
 
 
 def buckets_of(params: list[Tensor], cap_mb: float, first_mb: float = FIRST_MB) -> list[GradBucket]:
-    """Return parameters in buckets of a dtype and of at most so many MB, from the last on: its gradient comes first."""
+    """Group parameters into buckets of one dtype and limited size, in reverse order as backward computes gradients."""
     made: list[list[Tensor]] = []
     size = 0.0
     for p in reversed(params):

@@ -1,4 +1,4 @@
-"""A module that several processes train together, each on its part of the data.
+"""DistributedDataParallel: several processes train a module together, each on a part of the data.
 
 See torch.nn.parallel.DistributedDataParallel.
 """
@@ -22,17 +22,17 @@ from jtorch.tensor import Tensor
 
 
 class DistributedDataParallel(Module, Averaging):
-    """Gives ``module`` the mean of the gradients of all processes, at the end of each backward.
+    """Wraps a module and averages its gradients over all processes at the end of each backward.
 
     Args:
         module: the module, whose parameters and buffers become those of the first rank.
         device_ids, output_device, dim: as PyTorch has them for GPUs; on CPUs they are None.
-        forward_sync_buffers: whether buffers become the first rank's before each forward; ``broadcast_buffers`` is the old name.
-        process_group, device_mesh: the processes; all, if not given.
-        bucket_cap_mb: how many MB of gradients travel together.
-        find_unused_parameters: whether some parameters may have no part in a loss.
-        static_graph: whether the same parameters have a part in each.
-        init_sync: whether parameters and buffers are made alike at the beginning.
+        forward_sync_buffers: whether each forward first broadcasts the first rank's buffers; formerly ``broadcast_buffers``.
+        process_group, device_mesh: the processes; None means all.
+        bucket_cap_mb: the size limit of a bucket of gradients, in MB.
+        find_unused_parameters: whether some losses may not depend on all parameters.
+        static_graph: whether each loss depends on the same parameters.
+        init_sync: whether parameters and buffers are broadcast at the beginning.
 
     Raises:
         ValueError: there is no process group.
@@ -85,7 +85,7 @@ class DistributedDataParallel(Module, Averaging):
         return [b for n, b in self.module.named_buffers() if n not in self.parameters_to_ignore]
 
     def _check_alike(self) -> None:
-        """RuntimeError where the processes have parameters of other shapes."""
+        """Raise RuntimeError if the processes' parameters differ in shape."""
         own = [(n, tuple(p.shape), str(p.dtype)) for n, p in self._trained().items()]
         everybodys: list = [None] * self.process_group.size()
         dist.all_gather_object(everybodys, own, self.process_group)
@@ -98,7 +98,7 @@ class DistributedDataParallel(Module, Averaging):
                                    f"in process {rank}.")
 
     def _copy_from(self, source: int, tensors: list[Tensor]) -> None:
-        """Make tensors those of one rank, all of a dtype in one message."""
+        """Broadcast tensors from one rank, with one message per dtype."""
         with no_grad():
             for t, there in broadcast_together(tensors, source, self.process_group):
                 t.detach().copy_(there)
@@ -121,14 +121,14 @@ class DistributedDataParallel(Module, Averaging):
         return made
 
     def _expect_gradients(self) -> None:
-        """Let the next backward average gradients."""
+        """Make the next backward average gradients."""
         self._awaited = set()
 
     # ------------------------------------------------------------ what users change
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Backwards in this block add up gradients in this process; the next one outside averages the sums."""
+        """Only accumulate gradients locally within the block; the next backward outside averages the sums."""
         before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield
@@ -136,7 +136,7 @@ class DistributedDataParallel(Module, Averaging):
             self.require_backward_grad_sync = before
 
     def register_comm_hook(self, state: object, hook: Callable) -> None:
-        """Let ``hook(state, bucket)`` average gradients: it gives a future of the bucket's tensor."""
+        """Average gradients by ``hook(state, bucket)``, which returns a future of the bucket's tensor."""
         if not callable(hook):
             self._log_and_throw(TypeError, "Communication hook must be callable.")
         if self._hook is not None:
@@ -156,7 +156,7 @@ class DistributedDataParallel(Module, Averaging):
 
     def join(self, divide_by_initial_world_size: bool = True, enable: bool = True,
              throw_on_early_termination: bool = False) -> Join:
-        """Return a block in which processes may have different numbers of batches.
+        """Return a context in which processes can have different numbers of batches.
 
         See torch.distributed.algorithms.Join.
         """
@@ -164,16 +164,16 @@ class DistributedDataParallel(Module, Averaging):
 
     @property
     def join_process_group(self) -> Any:
-        """Return the processes."""
+        """Return the process group."""
         return self.process_group
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What a process without inputs does."""
+        """Return the hook that a process without inputs runs."""
         self._divides_by_all = kwargs.get("divide_by_initial_world_size", True)
         return uneven.WithoutInputs(self)
 
     def _latest(self, eligible: bool) -> int:
-        """Return the last process for which something is so."""
+        """Return the highest rank of the processes that pass ``eligible``."""
         found = zeros(1) + float(self.process_group.rank() if eligible else -1)
         dist.all_reduce(found, dist.ReduceOp.MAX, self.process_group)
         return int(found.item())
@@ -185,7 +185,7 @@ class DistributedDataParallel(Module, Averaging):
 
     @property
     def broadcast_buffers(self) -> bool:
-        """The older name of ``forward_sync_buffers``."""
+        """Return ``forward_sync_buffers`` under its old name."""
         return self.forward_sync_buffers
 
     @staticmethod
@@ -217,7 +217,7 @@ class DistributedDataParallel(Module, Averaging):
 
 
 def _syncs_buffers(broadcast_buffers: bool | None, forward_sync_buffers: bool | None) -> bool:
-    """Return whether each forward begins with the first rank's buffers."""
+    """Return whether each forward first broadcasts the first rank's buffers."""
     if broadcast_buffers is not None and forward_sync_buffers is not None:
         warned.warn("Both `broadcast_buffers` and `forward_sync_buffers` were specified. `broadcast_buffers` is deprecated and "
                     "its value is ignored when `forward_sync_buffers` is provided.", FutureWarning)
@@ -231,7 +231,7 @@ def _syncs_buffers(broadcast_buffers: bool | None, forward_sync_buffers: bool | 
 
 
 def _group_of(process_group: Any, device_mesh: Any) -> Any:
-    """Return the processes that a model is on."""
+    """Return the process group of a model."""
     if device_mesh is None:
         return dist._get_default_group() if process_group is None else process_group
     if process_group is not None:
@@ -240,4 +240,4 @@ def _group_of(process_group: Any, device_mesh: Any) -> Any:
         raise RuntimeError(f"Only 1D device mesh is supported, but got {device_mesh}.")
     return device_mesh.get_group(0)
 
-del Averaging      # PyTorch's module has no such names
+del Averaging      # PyTorch's module does not have this name

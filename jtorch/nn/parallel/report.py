@@ -1,4 +1,4 @@
-"""What a DistributedDataParallel says of itself: ``_get_ddp_logging_data``, without the times of PyTorch's reducer."""
+"""The logging data of DistributedDataParallel: ``_get_ddp_logging_data``, without PyTorch's reducer times."""
 from __future__ import annotations
 
 import os
@@ -24,7 +24,7 @@ _MORE = (" In addition, you can set the environment variable TORCH_DISTRIBUTED_D
 
 
 def not_finished(ddp: Any, ready: set) -> str:
-    """What a forward says if the backward before has not come to all parameters."""
+    """Return the error message of a forward if the previous backward has not reached all parameters."""
     absent = [(i, name) for i, (name, p) in enumerate(ddp._named.items()) if p not in ready]
     rank, names = ddp.process_group.rank(), ", ".join([name for _, name in absent])
     indices = " ".join([str(i) for i, _ in absent])
@@ -34,13 +34,13 @@ def not_finished(ddp: Any, ready: set) -> str:
 
 
 class Report:
-    """How often a model was run, and the last error."""
+    """The number of a model's iterations, and its last error."""
 
     def __init__(self) -> None:
         self.iterations, self.error = 0, ""
 
     def of(self, ddp: Any) -> dict[str, Any]:
-        """Return the facts of a model, by PyTorch's names."""
+        """Return a model's logging data, by PyTorch's names."""
         made: dict[str, Any] = {name.lower(): os.environ.get(name, "N/A") for name in _SETTINGS}
         made |= _of_parameters(list(ddp._named.values()), ddp._buckets) | _of_arguments(ddp)
         made |= {"iteration": self.iterations - 1, "rank": ddp.process_group.rank(), "world_size": ddp.process_group.size(),

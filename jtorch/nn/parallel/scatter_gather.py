@@ -1,4 +1,4 @@
-"""torch.nn.parallel.scatter_gather: batches split among devices, and put together again."""
+"""torch.nn.parallel.scatter_gather: split batches among devices, and join the results."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def _is_namedtuple(obj: Any) -> bool:
 
 
 def scatter(inputs: Any, target_gpus: Sequence[int | _device], dim: int = 0) -> Any:
-    """Return tensors in chunks, one for each device; all else as it is, for each.
+    """Split tensors into chunks, one per device; other objects are repeated for each device.
 
     See torch.nn.parallel.scatter_gather.scatter.
     """
@@ -37,7 +37,10 @@ def scatter(inputs: Any, target_gpus: Sequence[int | _device], dim: int = 0) -> 
 
 
 def scatter_kwargs(inputs: tuple, kwargs: dict[str, Any] | None, target_gpus: Sequence[int | _device], dim: int = 0) -> tuple:
-    """``scatter`` of both, made equally long. See torch.nn.parallel.scatter_gather.scatter_kwargs."""
+    """Scatter positional and keyword arguments to lists of equal length.
+
+    See torch.nn.parallel.scatter_gather.scatter_kwargs.
+    """
     scattered = list(scatter(inputs, target_gpus, dim)) if inputs else []
     named = list(scatter(kwargs, target_gpus, dim)) if kwargs else []
     scattered += [()] * (len(named) - len(scattered))
@@ -46,7 +49,7 @@ def scatter_kwargs(inputs: tuple, kwargs: dict[str, Any] | None, target_gpus: Se
 
 
 def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
-    """Return the results of several devices as one on ``target_device``.
+    """Join the results of several devices on ``target_device``.
 
     See torch.nn.parallel.scatter_gather.gather.
     """

@@ -1,4 +1,4 @@
-"""A module's forward on several devices of this process at once: each has the parameters, and a part of the batch."""
+"""A module's forward on several devices of one process: each device has the parameters and a part of the batch."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -18,8 +18,9 @@ from jtorch.tensor import Tensor
 
 
 def forward(module: Module, places: Sequence[device], dim: int, args: tuple, kwargs: dict) -> Any:
-    """Return the module's results for the whole batch, as plain tensors; gradients go to its parameters, writes to its
-    buffers.
+    """Return the module's results for the whole batch as plain tensors.
+
+    Gradients reach the module's parameters, and writes reach its buffers.
     """
     mesh = _mesh(places, _batch((args, kwargs), dim))
     there = {name: brought(t, mesh) for name, t in [*module.named_parameters(), *module.named_buffers()]}
@@ -34,12 +35,12 @@ def forward(module: Module, places: Sequence[device], dim: int, args: tuple, kwa
 
 
 def _batch(given: Any, dim: int) -> int:
-    """Return the size of the batch, which is that of the first tensor."""
+    """Return the batch size, taken from the first tensor."""
     return next((x.shape[dim] for x in flatten(given)[0] if isinstance(x, Tensor) and x.dim() > dim), 1)
 
 
 def _mesh(places: Sequence[device], batch: int) -> device:
-    """Return the devices, or as many of the first as the batch can be split over in equal parts."""
+    """Return a mesh of the first devices: the largest number that divides the batch size."""
     n = next(n for n in range(len(places), 0, -1) if not batch % n)
     return of_mesh(jax.sharding.Mesh(np.array([jax_device(p) for p in places[:n]]), ("batch",)))
 

@@ -1,4 +1,4 @@
-"""Models whose processes have different numbers of batches. See torch.nn.parallel.DistributedDataParallel.join."""
+"""DistributedDataParallel with different numbers of batches per process. See DistributedDataParallel.join."""
 from __future__ import annotations
 
 from typing import Any
@@ -8,13 +8,13 @@ from jtorch.no_grad import no_grad
 
 
 class WithoutInputs(JoinHook):
-    """A process that has no more batches: it adds zeros to the others' gradients, and gets their model at the end."""
+    """The hook of a process without more batches: it contributes zero gradients, and gets the final model."""
 
     def __init__(self, ddp: Any):
         self.ddp = ddp
 
     def main_hook(self) -> None:
-        """One iteration of the others."""
+        """Take part in one iteration of the other processes."""
         ddp = self.ddp
         ddp._without_inputs = True
         ddp._sync_buffers(ddp._latest(False))
@@ -25,7 +25,7 @@ class WithoutInputs(JoinHook):
                 ddp.begun(bucket, empty=True)()
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """All processes get the model of the one that went on longest."""
+        """Copy the model of the process that ran longest to all processes."""
         ddp = self.ddp
         ddp._copy_from(ddp._latest(is_last_joiner), [*ddp._all_parameters(), *ddp._all_buffers()])
         ddp._without_inputs = False

@@ -1,4 +1,4 @@
-"""torch.nn.utils: gradients clipped, parameters computed, layers fused, sequences packed."""
+"""torch.nn.utils: clip gradients, parametrize and prune parameters, fuse layers, pack sequences."""
 from __future__ import annotations
 
 from jtorch.nn.utils import parametrizations, parametrize, prune, rnn, stateless

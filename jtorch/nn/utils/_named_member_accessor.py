@@ -1,6 +1,4 @@
-"""torch.nn.utils._named_member_accessor: modules, parameters and buffers by their dotted names, to read and to
-exchange.
-"""
+"""torch.nn.utils._named_member_accessor: access to modules, parameters and buffers by dotted names."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +11,7 @@ _MISSING: Any = object()
 
 
 def _place(module: Module, name: str) -> Any:
-    """Return the dict of a module's tensors that has ``name``, or its attributes."""
+    """Return the dict of a module's parameters or buffers that has ``name``, or None."""
     if "." in name:
         raise KeyError('tensor name can\'t contain "."')
     if name == "":
@@ -28,7 +26,7 @@ def _checked(value: Any, module: Module, name: str) -> Any:
 
 
 def set_tensor(module: Module, name: str, tensor: Tensor) -> None:
-    """Put ``tensor`` where a parameter, buffer or attribute ``name`` is, whatever its class."""
+    """Set the parameter, buffer or attribute ``name`` to a tensor of any class."""
     place = _place(module, name)
     _checked(tensor, module, name)
     if place is None:
@@ -38,9 +36,7 @@ def set_tensor(module: Module, name: str, tensor: Tensor) -> None:
 
 
 def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:
-    """Put ``tensor`` where ``name`` is, or take away what is there where that is a mark for "missing"; gives what was
-    there.
-    """
+    """Set the tensor ``name`` and return the previous one; ``_MISSING`` stands for no tensor."""
     place = _place(module, name)
     if place is None:
         place = vars(module)
@@ -59,7 +55,7 @@ def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = Fa
 
 
 def swap_submodule(module: Module, name: str, submodule: Module) -> Module:
-    """Put ``submodule`` where the module ``name`` is; gives what was there."""
+    """Replace the submodule ``name``, and return the previous one."""
     if "." in name:
         raise KeyError('submodule name can\'t contain "."')
     if name == "":
@@ -75,7 +71,7 @@ def swap_submodule(module: Module, name: str, submodule: Module) -> Module:
 
 
 class NamedMemberAccessor:
-    """What a module and those in it have, by dotted names."""
+    """Accesses the tensors and submodules of a module by dotted names."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -86,7 +82,7 @@ class NamedMemberAccessor:
         return self.get_submodule(prefix), name
 
     def get_submodule(self, name: str) -> Module:
-        """Return the module of a name; "" is the module itself."""
+        """Return the submodule of a name; "" is the module itself."""
         if name not in self.memo:
             prefix, _, last = name.rpartition(".")
             owner = self.get_submodule(prefix)
@@ -99,14 +95,14 @@ class NamedMemberAccessor:
         return self.memo[name]
 
     def swap_submodule(self, path: str, value: Module) -> Module:
-        """Exchange a module; gives what was there."""
+        """Replace a submodule, and return the previous one."""
         module, name = self._split(path)
         self.memo.clear()
         self.memo[""] = self.module
         return swap_submodule(module, name, value)
 
     def get_tensor(self, name: str) -> Tensor:
-        """Return the parameter, buffer or attribute of a name."""
+        """Return the parameter, buffer or attribute with a name."""
         module, last = self._split(name)
         found = getattr(module, last, _MISSING)
         if found is _MISSING:
@@ -114,43 +110,43 @@ class NamedMemberAccessor:
         return _checked(found, module, name)
 
     def set_tensor(self, name: str, value: Tensor) -> None:
-        """Put a tensor where a name is."""
+        """Set the tensor with a name."""
         set_tensor(*self._split(name), value)
 
     def del_tensor(self, name: str) -> None:
-        """Take a parameter, buffer or attribute away."""
+        """Delete a parameter, buffer or attribute."""
         module, last = self._split(name)
         self.get_tensor(name)
         delattr(module, last)
 
     def swap_tensor(self, name: str, value: Any, allow_missing: bool = False) -> Any:
-        """Put a tensor where a name is; gives what was there."""
+        """Set the tensor with a name, and return the previous one."""
         return swap_tensor(*self._split(name), value, allow_missing=allow_missing)
 
     def get_tensors(self, names: Iterable[str]) -> list[Tensor]:
-        """Return the tensors of names."""
+        """Return the tensors with the given names."""
         return [self.get_tensor(name) for name in names]
 
     def set_tensors(self, names: Iterable[str], values: Iterable[Tensor]) -> None:
-        """Put tensors where names are."""
+        """Set the tensors with the given names."""
         self.set_tensors_dict(dict(zip(names, values, strict=True)))
 
     def set_tensors_dict(self, named_tensors: dict[str, Tensor]) -> None:
-        """Put the tensors of a dict where their names are."""
+        """Set tensors, given by a dict from names."""
         for name, value in named_tensors.items():
             self.set_tensor(name, value)
 
     def del_tensors(self, names: Iterable[str]) -> None:
-        """Take the tensors of names away."""
+        """Delete the tensors with the given names."""
         for name in names:
             self.del_tensor(name)
 
     def swap_tensors(self, names: Iterable[str], values: Iterable[Any], allow_missing: bool = False) -> list[Any]:
-        """Put tensors where names are; gives what was there."""
+        """Set tensors, and return the previous ones."""
         return [self.swap_tensor(name, value, allow_missing) for name, value in zip(names, values, strict=True)]
 
     def swap_tensors_dict(self, named_tensors: dict[str, Any], allow_missing: bool = False) -> tuple[dict[str, Any], list[str]]:
-        """Put the tensors of a dict where their names are; gives what was there, and the names that were not."""
+        """Set tensors given by a dict, and return the previous ones and the names that were missing."""
         before: dict[str, Any] = {}
         try:
             for name, value in named_tensors.items():
@@ -165,7 +161,7 @@ class NamedMemberAccessor:
         return before, missing
 
     def check_keys(self, keys: Iterable[str]) -> tuple[list[str], list[str]]:
-        """Return the names of tensors that are not among ``keys``, and those of ``keys`` that are of none."""
+        """Return the names of tensors missing in ``keys``, and the keys that name no tensor."""
         given, mine = set(keys), {name for name, _ in self.named_tensors(remove_duplicate=False)}
         return sorted(mine - given), sorted(given - mine)
 

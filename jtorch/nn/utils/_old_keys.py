@@ -1,11 +1,11 @@
-"""The keys under which torch.nn.utils.weight_norm saves."""
+"""The state dict keys of torch.nn.utils.weight_norm."""
 from __future__ import annotations
 
 from typing import Any
 
 
 class OldKeys:
-    """Loads what torch.nn.utils.weight_norm has saved."""
+    """A hook that loads state dicts of torch.nn.utils.weight_norm."""
 
     def __init__(self, name: str):
         self.name = name

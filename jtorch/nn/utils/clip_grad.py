@@ -1,4 +1,4 @@
-"""Gradients kept small: by their common norm, or each element by itself."""
+"""Gradient clipping, by the total norm or by element."""
 from __future__ import annotations
 
 import types
@@ -23,7 +23,7 @@ def _grads(parameters: Tensor | Iterable[Any]) -> list[Any]:
 @no_grad()
 def get_total_norm(tensors: Tensor | Iterable[Any], norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Tensor:
-    """Return the norm of all tensors taken as one vector. See torch.nn.utils.get_total_norm.
+    """Return the norm of all tensors as one vector. See torch.nn.utils.get_total_norm.
 
     RuntimeError if it is not finite and ``error_if_nonfinite``. ``foreach`` changes nothing: the calls are compiled together.
     """

@@ -19,7 +19,7 @@ def _check_statistics(bn: Any) -> None:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """Return a copy of a convolution that does the batch norm too. See torch.nn.utils.fuse_conv_bn_eval.
+    """Return a copy of a convolution that includes a batch norm. See torch.nn.utils.fuse_conv_bn_eval.
 
     Both in evaluation mode; ``transpose`` for transposed convolutions.
 
@@ -38,7 +38,7 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 
 def fuse_conv_bn_weights(conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any,
                          transpose: bool = False) -> tuple[Parameter, Parameter]:
-    """Weight and bias of the fused convolution. See torch.nn.utils.fuse_conv_bn_weights."""
+    """Return the weight and the bias of the fused convolution. See torch.nn.utils.fuse_conv_bn_weights."""
     bn_w = functions.ones_like(bn_rm) if bn_w is None else bn_w
     bn_b = functions.zeros_like(bn_rm) if bn_b is None else bn_b
     shape = [1] * conv_w.dim()
@@ -55,7 +55,7 @@ def _fused(weight: Any, bias: Any, mean: Any, scale: Any, shift: Any, shape: lis
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """Return a copy of a linear layer that does the batch norm too. See torch.nn.utils.fuse_linear_bn_eval."""
+    """Return a copy of a linear layer that includes a batch norm. See torch.nn.utils.fuse_linear_bn_eval."""
     _check_eval(linear, bn)
     fused = copy.deepcopy(linear)
     if bn.num_features not in (linear.out_features, 1):
@@ -69,7 +69,7 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 
 def fuse_linear_bn_weights(linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any,
                            bn_b: Any) -> tuple[Parameter, Parameter]:
-    """Weight and bias of the fused linear layer. See torch.nn.utils.fuse_linear_bn_weights."""
+    """Return the weight and the bias of the fused linear layer. See torch.nn.utils.fuse_linear_bn_weights."""
     return _fused(linear_w, linear_b, bn_rm, bn_w * (bn_rv + bn_eps).rsqrt(), bn_b, [-1, 1])
 
 

@@ -9,7 +9,7 @@ from jtorch.nn.modules.module import Module
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return a module whose parameters and buffers hold nothing of interest (zeros), and which took no random numbers.
+    """Return a module whose parameters and buffers are zeros, without drawing random numbers.
 
     See torch.nn.utils.skip_init.
 
@@ -21,7 +21,7 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
     device = kwargs.pop("device", "cpu")
-    state = random.get_rng_state()      # there is no meta device here: what was drawn is given back
+    state = random.get_rng_state()      # The module is not created on meta, so the generator's state is restored.
     try:
         made = module_cls(*args, **kwargs, device=device)
     finally:

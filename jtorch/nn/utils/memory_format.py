@@ -1,4 +1,4 @@
-"""Weights of convolutions in another memory format."""
+"""Conversion of convolutions' weights to another memory format."""
 from __future__ import annotations
 
 from typing import Any
@@ -12,12 +12,18 @@ def _convert(module: Any, memory_format: Any, layers: tuple[str, ...]) -> Any:
 
 
 def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
-    """Lay out the weights of all 2-d convolutions. See torch.nn.utils.convert_conv2d_weight_memory_format."""
+    """Convert the weights of all 2-d convolutions to a memory format.
+
+    See torch.nn.utils.convert_conv2d_weight_memory_format.
+    """
     return _convert(module, memory_format, ("Conv2d", "ConvTranspose2d"))
 
 
 def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
-    """Lay out the weights of all 3-d convolutions. See torch.nn.utils.convert_conv3d_weight_memory_format."""
+    """Convert the weights of all 3-d convolutions to a memory format.
+
+    See torch.nn.utils.convert_conv3d_weight_memory_format.
+    """
     return _convert(module, memory_format, ("Conv3d", "ConvTranspose3d"))
 
 

@@ -1,4 +1,4 @@
-"""torch.nn.utils.parametrizations: weights that stay orthogonal, of norm 1, or split into length and direction."""
+"""torch.nn.utils.parametrizations: orthogonal weights, spectral norm and weight norm."""
 from __future__ import annotations
 
 from typing import Any
@@ -59,7 +59,7 @@ class _Orthogonal(Module):
         return q.mT if wide else q
 
     def _of_skew(self, x: Any) -> Any:
-        """Return the map of the skew-symmetric matrix whose lower triangle is that of ``x``."""
+        """Apply the orthogonal map to the skew-symmetric matrix with the lower triangle of ``x``."""
         n, k = x.shape[-2:]
         x = x.tril()
         if n != k:
@@ -79,7 +79,7 @@ class _Orthogonal(Module):
 
     @no_grad()
     def right_inverse(self, q: Any) -> Any:
-        """What the map makes ``q`` of."""
+        """Return the parameter for which the map gives ``q``."""
         if q.shape != self.shape:
             raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {q.shape}.")
         tall = q.mT if q.size(-2) < q.size(-1) else q
@@ -98,7 +98,7 @@ class _Orthogonal(Module):
 
     @staticmethod
     def _base_of(q: Any) -> Any:
-        """``q``, completed to a square orthogonal matrix."""
+        """Complete ``q`` to a square orthogonal matrix."""
         n, k = q.shape[-2:]
         if n != k:
             more = functions.randn(*q.shape[:-2], n, n - k, dtype=q.dtype, device=q.device)
@@ -142,13 +142,14 @@ class _WeightNorm(Module):
         return functions._weight_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """Length and direction."""
+        """Return the weight's length and direction."""
         return functions.norm_except_dim(weight, 2, self.dim), weight
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
-    """Return a weight as lengths (``original0``) times directions (``original1``). See
-    torch.nn.utils.parametrizations.weight_norm.
+    """Parametrize a weight as lengths (``original0``) times directions (``original1``).
+
+    See torch.nn.utils.parametrizations.weight_norm.
 
     One length per index of ``dim``, or one in all for None. Source: Salimans and Kingma, https://arxiv.org/abs/1602.07868.
 
@@ -164,9 +165,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
 # ---------------------------------------------------------------- spectral norm
 
 class _SpectralNorm(Module):
-    """A weight divided by its largest singular value, which power iterations follow; vectors are divided by their
-    norm.
-    """
+    """Divides a weight by its largest singular value, estimated by power iterations; vectors by their norm."""
 
     _u: Any
     _v: Any
@@ -200,22 +199,23 @@ class _SpectralNorm(Module):
         self._v.copy_(v)
 
     def forward(self, weight: Any) -> Any:
-        """Return the weight, divided."""
+        """Return the normalized weight."""
         if weight.ndim == 1:
             return F.normalize(weight, dim=0, eps=self.eps)
         matrix = self._matrix(weight)
         if self.training:
             self._iterate(matrix, self.n_power_iterations)
-        u, v = self._u.clone(), self._v.clone()     # the next iteration writes to them, and the backward of this one needs them
+        # The next iteration writes to u and v, but this iteration's backward needs their values.
+        u, v = self._u.clone(), self._v.clone()
         return weight / u.vdot(matrix.mv(v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """Return the value itself."""
+        """Return the value unchanged."""
         return value
 
 
 def output_dim(module: Any) -> int:
-    """Return the dimension of the output features in a layer's weight."""
+    """Return the dim of the output features in a layer's weight."""
     return 1 if "ConvTranspose" in "".join(cls.__name__ for cls in type(module).__mro__) else 0
 
 

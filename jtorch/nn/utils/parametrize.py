@@ -1,4 +1,4 @@
-"""torch.nn.utils.parametrize: parameters that are computed from others each time they are read.
+"""torch.nn.utils.parametrize: parameters that are computed from others on each read.
 
 ``register_parametrization(m, "weight", P)`` makes ``m.weight`` a property that calls ``P`` on
 ``m.parametrizations.weight.original``, which is what is trained, saved and loaded. Assigning to ``m.weight`` goes the
@@ -24,13 +24,13 @@ from jtorch.nn.modules.module import Module
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter, Tensor
 
-_cache_enabled = 0      # how many blocks of ``cached`` last
+_cache_enabled = 0      # the number of open ``cached`` blocks
 _cache: dict[tuple[int, str], Tensor] = {}
 
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """While it lasts, each parametrized tensor is computed once. See torch.nn.utils.parametrize.cached."""
+    """Compute each parametrized tensor only once within the block. See torch.nn.utils.parametrize.cached."""
     global _cache_enabled, _cache
     _cache_enabled += 1
     try:
@@ -56,7 +56,7 @@ _WANTED = "'right_inverse' must return a Tensor or a Sequence of tensors (list, 
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, and what they start from: ``original``, or ``original0``, ``original1``, …
+    """The parametrizations of one tensor, and their inputs ``original``, or ``original0``, ``original1``, …
 
     Calling it computes the tensor. ValueError, unless ``unsafe``, where that has another dtype or shape than the tensor it
     replaces. See torch.nn.utils.parametrize.ParametrizationList.
@@ -89,7 +89,7 @@ class ParametrizationList(ModuleList):
                 if hasattr(module, "right_inverse"):
                     try:
                         start = module.right_inverse(start)
-                    except NotImplementedError:     # it can be computed, but not assigned to
+                    except NotImplementedError:     # The parametrization supports reading but not assignment.
                         pass
         return start
 
@@ -119,7 +119,7 @@ class ParametrizationList(ModuleList):
                                  f"is enabled.\nunparametrized {what}: {wanted}\nparametrized {what}: {getattr(made, what)}")
 
     def right_inverse(self, value: Any) -> None:
-        """Set what the tensor is computed from so that it becomes ``value``."""
+        """Set the original tensors so that the parametrized tensor becomes ``value``."""
         with no_grad():
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
@@ -155,11 +155,11 @@ class ParametrizationList(ModuleList):
             own.set_(value)
 
     def originals(self) -> list[Any]:
-        """What the tensor is computed from."""
+        """Return the original tensors."""
         return [self.original] if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
 
     def forward(self) -> Any:
-        """Return the tensor."""
+        """Compute the parametrized tensor."""
         first, *others = list(self)
         x = first(*self.originals())
         for module in others:
@@ -188,7 +188,7 @@ def _getstate(self: Any) -> None:
 
 
 def _give_class(module: Module) -> None:
-    """A class of its own, so that properties can be put on it."""
+    """Give a module its own class, so that properties can be added to it."""
     cls = type(module)
     extra: dict[str, Any] = {"__getstate__": _getstate}
     if not hasattr(cls, "__deepcopy__"):
@@ -211,7 +211,7 @@ def _property(name: str) -> property:
 # ---------------------------------------------------------------- what users call
 
 def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
-    """Make a parameter or buffer the result of a module; a second one is applied to the first one's result.
+    """Compute a parameter or buffer by a module; further parametrizations apply to the previous result.
 
     ValueError where the result has another dtype or shape, unless ``unsafe``. See
     torch.nn.utils.parametrize.register_parametrization.
@@ -238,7 +238,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 
 
 def _check_further(module: Any, name: str, parametrization: Any) -> None:
-    """ValueError where one more parametrization does not give what it gets."""
+    """Raise ValueError if a further parametrization changes the dtype or shape."""
     before = getattr(module, name)
     after = parametrization(before)
     if not isinstance(after, Tensor):
@@ -272,9 +272,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a parametrized tensor an ordinary one, with its value, or (not ``leave_parametrized``) what it was computed
-    from.
-    """
+    """Replace a parametrized tensor by its value, or by the original tensor unless ``leave_parametrized``."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     held: Any = module
@@ -305,7 +303,7 @@ def type_before_parametrizations(module: Module) -> type:
 
 
 def transfer_parametrizations_and_params(from_module: Module, to_module: Module, tensor_name: str | None = None) -> Module:
-    """Give a module the parametrizations of another, and what they start from."""
+    """Copy the parametrizations and original tensors of one module to another."""
     if not is_parametrized(from_module):
         return to_module
     source, target = from_module, to_module     # type: Any, Any

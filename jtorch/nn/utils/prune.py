@@ -1,4 +1,4 @@
-"""torch.nn.utils.prune: parameters with elements masked out.
+"""torch.nn.utils.prune: parameters whose elements are partly masked.
 
 A pruned ``weight`` is computed before each forward as ``weight_orig`` (the parameter) times ``weight_mask`` (a buffer).
 
@@ -26,8 +26,9 @@ def _find(module: Any, name: str) -> list:
 
 
 class BasePruningMethod(ABC):
-    """A way to choose which elements stay: a hook of the modules that it prunes. See
-    torch.nn.utils.prune.BasePruningMethod.
+    """A method that chooses the elements to keep. It is a forward pre-hook of the modules that it prunes.
+
+    See torch.nn.utils.prune.BasePruningMethod.
 
     A subclass defines ``PRUNING_TYPE`` (``unstructured``, ``structured`` with a ``dim``, or ``global``) and ``compute_mask``.
     """
@@ -40,7 +41,7 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """The mask for the scores ``t``, within ``default_mask``."""
+        """Return the mask for the scores ``t``, within ``default_mask``."""
 
     def apply_mask(self, module: Any) -> Any:
         """Return the pruned tensor."""
@@ -49,7 +50,7 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> BasePruningMethod:
-        """Prune a parameter (further)."""
+        """Prune a parameter, or prune it further."""
         method = cls._composed(module, name, *args, **kwargs)
         original, again = getattr(module, name), isinstance(method, PruningContainer)
         if importance_scores is None:
@@ -71,7 +72,7 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def _composed(cls, module: Any, name: str, *args: Any, **kwargs: Any) -> BasePruningMethod:
-        """Return the method alone, or in one container with those before it."""
+        """Return the method, in a container if the parameter has earlier methods."""
         found = _find(module, name)
         if len(found) > 1:
             raise AssertionError(f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a "
@@ -86,7 +87,7 @@ class BasePruningMethod(ABC):
         return container
 
     def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
-        """Return a tensor, pruned."""
+        """Return the pruned tensor."""
         if importance_scores is not None and importance_scores.shape != t.shape:
             raise AssertionError(f"importance_scores should have the same shape as tensor t, got {importance_scores.shape} vs "
                                  f"{t.shape}")
@@ -94,7 +95,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(t if importance_scores is None else importance_scores, default_mask=mask)
 
     def remove(self, module: Any) -> None:
-        """Make the pruned tensor the parameter."""
+        """Replace the parameter by the pruned tensor."""
         name = self._tensor_name
         weight = self.apply_mask(module)
         delattr(module, name)
@@ -105,7 +106,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Methods applied one after the other, each to what those before it have left."""
+    """A sequence of methods, each applied to the elements that the previous ones kept."""
 
     def __init__(self, *args: BasePruningMethod):
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -115,7 +116,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: Any) -> None:
-        """Add a method of the same tensor."""
+        """Add a method for the same tensor."""
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if self._tensor_name != method._tensor_name:
@@ -133,7 +134,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Return the last method's mask, within the one so far."""
+        """Return the last method's mask, within the previous mask."""
         method, mask = self._pruning_methods[-1], default_mask.to(dtype=t.dtype).clone()
         part = _left(method, t, default_mask)
         mask[part] = method.compute_mask(t[part], default_mask=default_mask[part]).to(dtype=mask.dtype)
@@ -141,7 +142,7 @@ class PruningContainer(BasePruningMethod):
 
 
 def _left(method: Any, t: Any, mask: Any) -> Any:
-    """Return the index of what is left for a method to choose from."""
+    """Return the index of the elements that are not pruned yet, from which a method chooses."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
     everything = [slice(None)] * t.dim()
@@ -173,7 +174,7 @@ def _how_many(amount: Any, size: int) -> int:
 
 
 def _channels(method: Any, t: Any) -> tuple[int, int]:
-    """(size of the method's dimension, how many of it to prune)."""
+    """Return (the size of the method's dim, the number of its channels to prune)."""
     if t.dim() <= 1:
         raise ValueError(f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} "
                          f"with {t.dim()} dims")
@@ -184,7 +185,7 @@ def _channels(method: Any, t: Any) -> tuple[int, int]:
 
 
 def _only(t: Any, dim: int, channels: Any, mask: Any) -> Any:
-    """Return the mask where ``channels`` of a dimension are chosen, else 0."""
+    """Return the mask, with zeros outside ``channels`` of a dim."""
     chosen = functions.zeros_like(t)
     index: list = [slice(None)] * t.dim()
     index[dim] = channels
@@ -198,7 +199,7 @@ class Identity(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Return the mask so far."""
+        """Return the previous mask."""
         return default_mask
 
 
@@ -219,16 +220,16 @@ class RandomUnstructured(_Amount):
     """Prunes elements at random."""
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Return zeros at random places."""
+        """Return the mask with zeros at random positions."""
         n = _how_many(self.amount, t.numel())
         return self._without(default_mask, functions.rand_like(t), n, largest=True) if n else default_mask.clone()
 
 
 class L1Unstructured(_Amount):
-    """Prunes the elements of the smallest size."""
+    """Prunes the elements with the smallest magnitudes."""
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Return zeros at the places of the smallest elements."""
+        """Return the mask with zeros for the smallest elements."""
         n = _how_many(self.amount, t.numel())
         return self._without(default_mask, t.abs(), n, largest=False) if n else default_mask.clone()
 
@@ -243,7 +244,7 @@ class RandomStructured(_Amount):
         self.dim = dim
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Return zeros in random channels."""
+        """Return the mask with zeros in random channels."""
         size, n = _channels(self, t)
         if not n:
             return default_mask
@@ -252,7 +253,7 @@ class RandomStructured(_Amount):
 
 
 class LnStructured(_Amount):
-    """Prunes the channels of the smallest n-norm."""
+    """Prunes the channels with the smallest n-norms."""
 
     PRUNING_TYPE = "structured"
 
@@ -261,7 +262,7 @@ class LnStructured(_Amount):
         self.n, self.dim = n, dim
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Return zeros in the channels of the smallest norms."""
+        """Return the mask with zeros in the channels with the smallest norms."""
         size, n = _channels(self, t)
         if not n:
             return default_mask
@@ -278,7 +279,7 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Return both masks."""
+        """Return the product of both masks."""
         if default_mask.shape != self.mask.shape:
             raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}")
         return default_mask * self.mask.to(dtype=default_mask.dtype)
@@ -287,7 +288,7 @@ class CustomFromMask(BasePruningMethod):
 # ---------------------------------------------------------------- what users call
 
 def identity(module: Any, name: str) -> Any:
-    """Put pruning on a parameter without pruning it. See torch.nn.utils.prune.identity."""
+    """Add the pruning hook to a parameter without pruning elements. See torch.nn.utils.prune.identity."""
     Identity.apply(module, name)
     return module
 
@@ -299,19 +300,19 @@ def random_unstructured(module: Any, name: str, amount: float) -> Any:
 
 
 def l1_unstructured(module: Any, name: str, amount: float, importance_scores: Any = None) -> Any:
-    """Prune the smallest elements (or those of the smallest scores). See torch.nn.utils.prune.l1_unstructured."""
+    """Prune the smallest elements, or those with the smallest scores. See torch.nn.utils.prune.l1_unstructured."""
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
-    """Prune channels of a dimension at random. See torch.nn.utils.prune.random_structured."""
+    """Prune random channels of a dim. See torch.nn.utils.prune.random_structured."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
 def ln_structured(module: Any, name: str, amount: float, n: Any, dim: int, importance_scores: Any = None) -> Any:
-    """Prune the channels of the smallest n-norm. See torch.nn.utils.prune.ln_structured."""
+    """Prune the channels with the smallest n-norms. See torch.nn.utils.prune.ln_structured."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
@@ -323,7 +324,7 @@ def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prune several parameters, (module, name), as if they were one. See torch.nn.utils.prune.global_unstructured."""
+    """Prune several parameters (module, name) as one vector. See torch.nn.utils.prune.global_unstructured."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     scores = {} if importance_scores is None else importance_scores
@@ -344,7 +345,7 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
 
 
 def remove(module: Any, name: str) -> Any:
-    """Make the pruned tensor the parameter: pruning is over, its zeros stay. See torch.nn.utils.prune.remove."""
+    """Make pruning permanent: the pruned tensor becomes the parameter. See torch.nn.utils.prune.remove."""
     found = _find(module, name)
     if not found:
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
@@ -353,7 +354,7 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Return whether a module, or one in it, is pruned. See torch.nn.utils.prune.is_pruned."""
+    """Return whether a module or a submodule is pruned. See torch.nn.utils.prune.is_pruned."""
     return any([isinstance(h, BasePruningMethod) for m in module.modules() for h in m._forward_pre_hooks.values()])
 
 
@@ -361,4 +362,4 @@ __all__ = ["BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", 
            "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned",
            "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove"]
 
-del _Amount      # PyTorch's module has no such names
+del _Amount      # PyTorch's module does not have these names

@@ -1,4 +1,4 @@
-"""torch.nn.utils.rnn: sequences of several lengths in one tensor, padded or packed."""
+"""torch.nn.utils.rnn: sequences of different lengths in one tensor, padded or packed."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ class PackedSequence_(NamedTuple):      # noqa: N801
 
 
 def _converted(name: str):
-    """``packed.double()`` and the like."""
+    """Return a conversion method such as ``packed.double()``."""
     def convert(self):
         return self.to(dtype=dtypes.as_dtype(dtypes.named(name), name))
     convert.__name__ = name
@@ -37,7 +37,7 @@ def _converted(name: str):
 
 
 class PackedSequence(PackedSequence_):
-    """The rows of sequences of several lengths, time by time. See torch.nn.utils.rnn.PackedSequence.
+    """The rows of sequences of different lengths, ordered by time step. See torch.nn.utils.rnn.PackedSequence.
 
     ``data`` holds the first row of each sequence, longest first, then the second row of each that has one, and so on;
     ``batch_sizes`` (int64, on the CPU) says how many there are at each time. ``sorted_indices`` is the order the sequences
@@ -64,14 +64,14 @@ class PackedSequence(PackedSequence_):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)    # type: ignore[arg-type]
 
     def _with(self, data: Any):
-        """Return the same packing of other data; the indices go where the data are."""
+        """Return a PackedSequence with other data; the indices move to the data's device."""
         if data is self.data:
             return self
         moved = [None if i is None else i.to(data.device) for i in (self.sorted_indices, self.unsorted_indices)]   # type: ignore[attr-defined]
         return type(self)(data, self.batch_sizes, *moved)
 
     def to(self, *args: Any, **kwargs: Any):
-        """Return the sequences in another dtype or on another device; itself if nothing changes."""
+        """Convert the data's dtype or device; return ``self`` if nothing changes."""
         return self._with(self.data.to(*args, **kwargs))        # type: ignore[attr-defined]
 
     def cuda(self, *args: Any, **kwargs: Any):
@@ -83,7 +83,7 @@ class PackedSequence(PackedSequence_):
         return self._with(self.data.cpu(*args, **kwargs))       # type: ignore[attr-defined]
 
     def pin_memory(self):
-        """Return the sequences, their data in pinned memory."""
+        """Return the sequences with their data in pinned memory."""
         return self._with(self.data.pin_memory())               # type: ignore[attr-defined]
 
     double, float, half = _converted("float64"), _converted("float32"), _converted("float16")
@@ -92,7 +92,7 @@ class PackedSequence(PackedSequence_):
 
     @property
     def is_cuda(self) -> bool:
-        """Return whether the data are on an accelerator."""
+        """Return whether the data are on a GPU."""
         return self.data.is_cuda        # type: ignore[attr-defined]
 
     def is_pinned(self) -> bool:
@@ -138,7 +138,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
 
 
 def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Tensor:
-    """Sequences (length, *) stacked, filled up to the longest. See torch.nn.utils.rnn.pad_sequence."""
+    """Stack sequences (length, *), padded to the longest. See torch.nn.utils.rnn.pad_sequence."""
     if not isinstance(sequences, Iterable):
         raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
     given = tuple(sequences)
@@ -167,5 +167,5 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Return the list of sequences in a packed one. See torch.nn.utils.rnn.unpack_sequence."""
+    """Return the list of sequences in a PackedSequence. See torch.nn.utils.rnn.unpack_sequence."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)

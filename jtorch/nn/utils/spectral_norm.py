@@ -1,4 +1,4 @@
-"""Spectral norm as a hook that computes the weight before each forward: PyTorch's older kind."""
+"""PyTorch's older spectral norm: a hook computes the weight before each forward."""
 from __future__ import annotations
 
 from typing import Any
@@ -26,7 +26,7 @@ class SpectralNorm:
         self.name, self.dim, self.n_power_iterations, self.eps = name, dim, n_power_iterations, eps
 
     def reshape_weight_to_matrix(self, weight: Any) -> Any:
-        """Return the weight with the outputs' dimension first and all others as one."""
+        """Return the weight as a matrix: the output dim first, the other dims flattened."""
         weight = weight.movedim(self.dim, 0)
         return weight.reshape(weight.size(0), -1)
 
@@ -39,12 +39,13 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(F.normalize(matrix.t().mv(u), dim=0, eps=self.eps))
                     u.copy_(F.normalize(matrix.mv(v), dim=0, eps=self.eps))
-                u, v = u.clone(), v.clone()     # the next iteration writes to them, and the backward of this one needs them
+                # The next iteration writes to u and v, but this iteration's backward needs their values.
+                u, v = u.clone(), v.clone()
         return weight / u.dot(matrix.mv(v))
 
     @staticmethod
     def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Put the hook on a module."""
+        """Register the hook on a module."""
         if has_hook(module, SpectralNorm, name):
             raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
         fn, weight = SpectralNorm(name, n_power_iterations, dim, eps), module._parameters[name]
@@ -58,7 +59,7 @@ class SpectralNorm:
                     for n in fn.reshape_weight_to_matrix(weight).shape)
         delattr(module, name)
         module.register_parameter(f"{name}_orig", weight)
-        setattr(module, name, weight.data)      # not a parameter, so that it is there before the first forward
+        setattr(module, name, weight.data)      # The attribute, which is no parameter, exists before the first forward.
         module.register_buffer(f"{name}_u", u)
         module.register_buffer(f"{name}_v", v)
         module.register_forward_pre_hook(fn)
@@ -79,7 +80,7 @@ class SpectralNorm:
 
 
 class SpectralNormStateDictHook:
-    """Writes down which kind of state dict it is."""
+    """A hook that stores the version in a state dict's metadata."""
 
     def __init__(self, fn: SpectralNorm):
         self.fn, self.name = fn, fn.name
@@ -93,7 +94,7 @@ class SpectralNormStateDictHook:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Loads state dicts from before ``weight_v`` was saved: it is solved for."""
+    """A hook that loads state dicts without ``weight_v``: it solves for this vector."""
 
     def __init__(self, fn: SpectralNorm):
         self.fn, self.name = fn, fn.name
@@ -115,14 +116,14 @@ class SpectralNormLoadStateDictPreHook:
 
 
 def _solved(matrix: Any, u: Any, sigma: Any) -> Any:
-    """Return the v for which ``u @ matrix @ v`` is ``sigma``, up to least squares."""
+    """Return the least-squares v for which ``u @ matrix @ v`` is ``sigma``."""
     v = functions.linalg.multi_dot([matrix.t().mm(matrix).pinverse(), matrix.t(), u.unsqueeze(1)]).squeeze(1)
     return v.mul_(sigma / u.dot(matrix.mv(v)))
 
 
 def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
                   dim: int | None = None) -> Any:
-    """Return a weight divided by its largest singular value; PyTorch's older kind of parametrizations.spectral_norm.
+    """Divide a weight by its largest singular value, by PyTorch's older hook.
 
     See torch.nn.utils.spectral_norm.
     """

@@ -1,4 +1,4 @@
-"""Calls of modules with other parameters than their own."""
+"""Calls of modules with replaced parameters."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from jtorch.tensor import Tensor
 
 
 def _tied(module: Module) -> dict[str, set[str]]:
-    """Return the names of each tensor that has several, by each of them."""
+    """Return, for each name of a tensor with several names, all names of the tensor."""
     names: dict[Any, set[str]] = {}
     for name, tensor in [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]:
         names.setdefault(tensor, set()).add(name)
@@ -20,7 +20,7 @@ def _tied(module: Module) -> dict[str, set[str]]:
 
 
 def _with_tied(module: Module, given: dict[str, Any]) -> dict[str, Any]:
-    """What was given, under all names of tied tensors."""
+    """Return the given tensors under all names of tied tensors."""
     tied, out = _tied(module), dict(given)
     for name in [n for n in given if n in tied]:
         values = {id(given[n]) for n in tied[name] if n in given}
@@ -40,14 +40,14 @@ def _check_keys(module: Module, given: dict[str, Any]) -> None:
 
 
 class _Missing:
-    """Stands for a tensor that the module does not have of its own."""
+    """Stands for a tensor that the module does not have."""
 
 
 _MISSING = _Missing()
 
 
 def _place(module: Module, path: str) -> tuple[dict, str]:
-    """Return the dict in which a tensor of a dotted name hangs, and its name there."""
+    """Return the dict that holds the tensor of a dotted name, and its key."""
     where, _, name = path.rpartition(".")
     owner = module.get_submodule(where)
     for kept in (owner._parameters, owner._buffers):
@@ -60,7 +60,7 @@ def _place(module: Module, path: str) -> tuple[dict, str]:
 
 @contextmanager
 def reparametrized(module: Module, given: dict[str, Any], *, tie_weights: bool, strict: bool) -> Iterator[None]:
-    """While it lasts, the module has these tensors. What its forward assigns to them is in ``given`` afterwards."""
+    """Replace a module's tensors within the block. Tensors that its forward assigns are stored in ``given``."""
     values = _with_tied(module, given) if tie_weights else dict(given)
     if strict:
         _check_keys(module, values)
@@ -81,15 +81,13 @@ def reparametrized(module: Module, given: dict[str, Any], *, tie_weights: bool, 
 
 def _reparametrize_module(module: Module, parameters_and_buffers: dict[str, Tensor], tie_weights: bool = False,
                           strict: bool = False, stack_weights: bool = False) -> Any:
-    """While it lasts, the module has these tensors. ``stack_weights``, the order of putting them back, changes
-    nothing.
-    """
+    """Replace a module's tensors within the block. ``stack_weights`` has no effect."""
     return reparametrized(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict)
 
 
 def call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = None, kwargs: dict[str, Any] | None = None, *,
          tie_weights: bool = True, strict: bool = False) -> Any:
-    """``module(*args, **kwargs)`` with other tensors in the place of its own."""
+    """Call ``module(*args, **kwargs)`` with replaced tensors."""
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with reparametrized(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):
         return module(*args, **(kwargs or {}))
@@ -97,7 +95,7 @@ def call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = None, 
 
 def functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args: Any = None,
                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
-    """torch.func.functional_call under its old name; deprecated in PyTorch."""
+    """Call torch.func.functional_call under its old name, which PyTorch deprecates."""
     warned.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
                 "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
                 FutureWarning)
@@ -106,4 +104,4 @@ def functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args
 
 __all__ = ["functional_call"]
 
-del _Missing      # PyTorch's module has no such names
+del _Missing      # PyTorch's module does not have these names

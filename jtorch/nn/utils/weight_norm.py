@@ -1,4 +1,4 @@
-"""Weight norm as a hook that computes the weight before each forward: PyTorch's older kind."""
+"""PyTorch's older weight norm: a hook computes the weight before each forward."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,13 +10,13 @@ from jtorch.tensor import Parameter, Tensor
 
 
 def take_hook(hooks: dict, kind: type, name: str) -> Any:
-    """Take out the hook of a kind for a parameter; None if there is none."""
+    """Remove a parameter's hook of a class and return it, or None."""
     found = next((k for k, h in hooks.items() if isinstance(h, kind) and getattr(h, "name", None) == name), None)
     return None if found is None else hooks.pop(found)
 
 
 def has_hook(module: Any, kind: type, name: str) -> bool:
-    """Return whether a module has a forward pre-hook of a kind for a parameter."""
+    """Return whether a parameter has a forward pre-hook of a class."""
     return any([isinstance(h, kind) and getattr(h, "name", None) == name for h in module._forward_pre_hooks.values()])
 
 
@@ -30,12 +30,12 @@ class WeightNorm:
         self.name, self.dim = name, -1 if dim is None else dim
 
     def compute_weight(self, module: Any) -> Tensor:
-        """Return the weight of length g and direction v."""
+        """Return the weight with length g and direction v."""
         return functions._weight_norm(getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g"), self.dim)
 
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
-        """Put the hook on a module."""
+        """Register the hook on a module."""
         warned.warn("`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
                     FutureWarning)
         if has_hook(module, WeightNorm, name):
@@ -63,7 +63,7 @@ class WeightNorm:
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int = 0) -> Any:
-    """PyTorch's older kind of parametrizations.weight_norm. See torch.nn.utils.weight_norm."""
+    """Split a weight into length and direction, by PyTorch's older hook. See torch.nn.utils.weight_norm."""
     WeightNorm.apply(module, name, dim)
     return module
 
