@@ -21,8 +21,8 @@ _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along a dim they have. See torch.cat."""
 def group_of(process_group: Any) -> Any:
-    """Return the ranks that share a batch; None where there is one only."""
+    """Return the process group that shares a batch; None for a single process."""
 def normalized(x: Tensor, mean: Tensor, variance: Tensor, weight: Any, bias: Any, eps: builtins.float) -> Tensor:
-    """Return a batch with these statistics taken off."""
+    """Normalize a batch by the given statistics, and apply weight and bias."""
 def statistics(x: Tensor, group: Any) -> builtins.tuple[Tensor, Tensor, builtins.int]:
-    """Mean and variance of each channel over the batches of all ranks, and how many elements they are of."""
+    """Return each channel's mean and variance over all ranks' batches, and the number of elements."""

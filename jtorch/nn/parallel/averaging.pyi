@@ -31,7 +31,7 @@ GRAPH_HAS_CHANGED: builtins.str
 GradBucket: Any
 as_tensor = _aliased_tensor
 def buckets_of(params: Sequence[Tensor], cap_mb: builtins.float, first_mb: builtins.float = 1.0) -> builtins.list[Any]:
-    """Return parameters in buckets of a dtype and of at most so many MB, from the last on: its gradient comes first."""
+    """Group parameters into buckets of one dtype and limited size, in reverse order as backward computes gradients."""
 def unflattened(flat: Tensor, like: Sequence[Tensor]) -> builtins.list[Tensor]:
     """Views of the parts of a flat tensor, in the shapes of ``like``."""
 @overload

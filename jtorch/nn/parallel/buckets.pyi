@@ -20,7 +20,7 @@ _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 FIRST_MB: builtins.float
 GradBucket: Any
 def buckets_of(params: Sequence[Tensor], cap_mb: builtins.float, first_mb: builtins.float = 1.0) -> builtins.list[Any]:
-    """Return parameters in buckets of a dtype and of at most so many MB, from the last on: its gradient comes first."""
+    """Group parameters into buckets of one dtype and limited size, in reverse order as backward computes gradients."""
 def flattened(tensors: Sequence[Tensor]) -> Tensor:
     """All elements of all tensors, in a row."""
 def unflattened(flat: Tensor, like: Sequence[Tensor]) -> builtins.list[Tensor]:
