@@ -1,4 +1,4 @@
-"""roi_pool and ps_roi_pool: the greatest element, or the mean, of the whole pixels in the bins of regions."""
+"""roi_pool and ps_roi_pool: the maximum or the mean of the whole pixels in each bin of a region."""
 from __future__ import annotations
 
 from typing import Any
@@ -22,12 +22,12 @@ def _check(input: Any, rois: Any) -> None:
 
 
 def _rounded(x: Any) -> Any:
-    """Halves away from zero, as C rounds."""
+    """Round halves away from zero, as C does."""
     return jnp.where(x < 0, jnp.ceil(x - 0.5), jnp.floor(x + 0.5))
 
 
 def _inside(first: Any, last: Any, bins: int, size: int, *, extra: int, end: int) -> Any:
-    """(region, bin, pixel): whether a pixel lies in a bin, along one axis."""
+    """Return whether a pixel lies in a bin along one axis, as (region, bin, pixel)."""
     step = (jnp.maximum(last - first + extra, 1) / bins)[:, None]
     i = jnp.arange(bins, dtype=first.dtype)[None]
     low, high = (jnp.clip(edge + first[:, None], 0, end) for edge in (jnp.floor(i * step), jnp.ceil((i + 1) * step)))
@@ -43,9 +43,7 @@ def _masks(rois: Any, scale: float, bins: tuple[int, int], size: tuple[int, ...]
 
 
 def _greatest(image: Any, down: Any, across: Any) -> tuple[Any, Any]:
-    """Return the greatest element of each bin of one region, and the first place where it is; 0 and -1 in an empty
-    bin.
-    """
+    """Return each bin's greatest element in one region, and its first index; 0 and -1 for an empty bin."""
     height, width = image.shape[1:]
     least = jnp.asarray(-jnp.inf, image.dtype)
     rows = jnp.where(down[:, None, :, None], image[None], least)               # bin, channel, y, x
@@ -61,7 +59,7 @@ def _greatest(image: Any, down: Any, across: Any) -> tuple[Any, Any]:
 
 @op(name="torchvision.roi_pool", returns="output argmax", **_FACTS)
 def roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int):
-    """Return the greatest elements in the bins of regions, and where they are. See torchvision.ops.roi_pool."""
+    """Return the greatest elements in the bins of regions, and their indices. See torchvision.ops.roi_pool."""
     _check(input, rois)
     bins = pooled_height, pooled_width
     if not len(rois):
@@ -74,7 +72,7 @@ def roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: i
 @op(name="torchvision._roi_pool_backward", **_FACTS)
 def roi_pool_backward(grad: Tensor, rois: Tensor, argmax: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int,
                       batch_size: int, channels: int, height: int, width: int):
-    """Return the gradient of the image: each bin's goes to its greatest element."""
+    """Return the image's gradient: each bin's gradient goes to its greatest element."""
     image = rois[:, 0].astype(jnp.int32)[:, None, None, None]
     channel = jnp.arange(channels)[None, :, None, None]
     place = jnp.where(argmax < 0, height * width, argmax)
@@ -96,7 +94,7 @@ def _ps_roi_pool(input: Any, rois: Any, scale: float, bins: tuple[int, int]) -> 
 
 @op(name="torchvision.ps_roi_pool", returns="output channel_mapping", **_FACTS)
 def ps_roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int):
-    """Position-sensitive means of bins, and the channel that each of them reads. See torchvision.ops.ps_roi_pool."""
+    """Return position-sensitive means of bins, and the channel that each reads. See torchvision.ops.ps_roi_pool."""
     _check(input, rois)
     bins = pooled_height, pooled_width
     check_channels(input, bins)
@@ -109,7 +107,7 @@ def ps_roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height
 @op(name="torchvision._ps_roi_pool_backward", **_FACTS)
 def ps_roi_pool_backward(grad: Tensor, rois: Tensor, channel_mapping: Tensor, spatial_scale: float, pooled_height: int,
                          pooled_width: int, batch_size: int, channels: int, height: int, width: int):
-    """Return the gradient of the image."""
+    """Return the image's gradient."""
     zeros = jnp.zeros((batch_size, channels, height, width), grad.dtype)
     if not len(rois):
         return zeros

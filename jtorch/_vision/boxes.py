@@ -1,4 +1,4 @@
-"""nms and box_iou_rotated, whose results depend on values: NumPy on the host."""
+"""nms and box_iou_rotated. NumPy computes them on the host, since result shapes depend on values."""
 from __future__ import annotations
 
 from typing import Any
@@ -23,7 +23,7 @@ def _check(boxes: Any, scores: Any) -> None:
 
 @op(name="torchvision.nms", **_FACTS)
 def nms(dets: Tensor, scores: Tensor, iou_threshold: float):
-    """Return the boxes that overlap none of a greater score by more than the threshold, the best first.
+    """Return the boxes that no box of a higher score overlaps by more than the threshold, the best first.
 
     See torchvision.ops.nms.
     """
@@ -48,7 +48,7 @@ def nms(dets: Tensor, scores: Tensor, iou_threshold: float):
 
 
 def _corners(boxes: np.ndarray) -> np.ndarray:
-    """(x, y, w, h, degrees) as four corners, counterclockwise."""
+    """Return the four corners of boxes (x, y, w, h, degrees), counterclockwise."""
     x, y, w, h, angle = boxes.T
     theta = np.deg2rad(angle)
     c, s = np.cos(theta) * 0.5, np.sin(theta) * 0.5
@@ -89,7 +89,7 @@ def _overlap(first: np.ndarray, second: np.ndarray) -> float:
 
 @op(name="torchvision.box_iou_rotated", **_FACTS)
 def box_iou_rotated(boxes1: Tensor, boxes2: Tensor):
-    """Return the overlap of each two rotated boxes, as a part of their union. See torchvision.ops.box_iou."""
+    """Return the intersection over union of each pair of rotated boxes. See torchvision.ops.box_iou."""
     first, second = (np.asarray(b).astype(np.float64) for b in (boxes1, boxes2))
     areas = first[:, None, 2] * first[:, None, 3], second[None, :, 2] * second[None, :, 3]
     corners = _corners(first), _corners(second)

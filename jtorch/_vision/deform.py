@@ -1,4 +1,4 @@
-"""deform_conv2d: a convolution whose samples are moved by offsets and weighted by a mask."""
+"""deform_conv2d: a convolution whose sample positions are shifted by offsets and weighted by a mask."""
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +14,7 @@ _FACTS: dict[str, Any] = {"function": False, "method": False, "out": False, "tes
 
 
 def _places(size: tuple, kernel: tuple, out: tuple, geometry: tuple) -> tuple[Any, Any]:
-    """Where an ordinary convolution reads, as (kernel y, kernel x, y, x) along both axes."""
+    """Return the positions that an ordinary convolution reads, as (kernel y, kernel x, y, x) along both axes."""
     (sh, sw), (ph, pw), (dh, dw) = geometry
     ys = jnp.arange(out[0])[None, :] * sh - ph + jnp.arange(kernel[0])[:, None] * dh
     xs = jnp.arange(out[1])[None, :] * sw - pw + jnp.arange(kernel[1])[:, None] * dw
@@ -22,7 +22,7 @@ def _places(size: tuple, kernel: tuple, out: tuple, geometry: tuple) -> tuple[An
 
 
 def _sampled(image: Any, y: Any, x: Any) -> Any:
-    """Bilinear samples of (channels, H, W) at places of any one shape; what lies outside counts as 0."""
+    """Sample (channels, H, W) bilinearly at positions of any shape; pixels outside count as 0."""
     height, width = image.shape[1:]
     inside = (y > -1) & (y < height) & (x > -1) & (x < width)
     y0, x0 = lax.stop_gradient(jnp.floor(y)), lax.stop_gradient(jnp.floor(x))
@@ -77,7 +77,7 @@ def deform_conv2d(input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, b
 @op(name="torchvision._deform_conv2d_backward", returns="input weight offset mask bias", **_FACTS)
 def deform_conv2d_backward(grad: Tensor, input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor,
                            geometry: tuple, groups: int, offset_groups: int, use_mask: bool):
-    """Return the gradients of all five."""
+    """Return the gradients of all five tensors."""
     def forward(input: Any, weight: Any, offset: Any, mask: Any, bias: Any) -> Any:
         return _deform(input, weight, offset, mask, bias, geometry, groups, offset_groups, use_mask)
     return jax.vjp(forward, input, weight, offset, mask, bias)[1](grad)

@@ -1,4 +1,4 @@
-"""torchvision's operators that read and write image files, through Pillow where a format is to be decoded."""
+"""torchvision's operators that read and write image files. Pillow decodes and encodes them."""
 from __future__ import annotations
 
 import io
@@ -12,7 +12,7 @@ from jtorch._library.libraries import Library
 from jtorch.ops import check
 from jtorch.tensor import Tensor
 
-# The numbers of torchvision.io.ImageReadMode, as Pillow's modes; 0 leaves a file as it is.
+# Maps the numbers of torchvision.io.ImageReadMode to Pillow's modes. 0 keeps the file's mode.
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 _DECODE = "data, int mode, bool apply_exif_orientation=False) -> Tensor"
 SCHEMAS = (
@@ -59,13 +59,14 @@ def _bytes(data: Any) -> bytes:
 
 
 def _pixels(image: Any, mode: int) -> np.ndarray:
-    """(channels, height, width) of a picture in a mode; 16 bits stay 16 where a file is left as it is."""
+    """Return a picture as (channels, height, width) in a mode. Mode 0 keeps 16 bits."""
     if mode in _MODES and image.mode != _MODES[mode]:
         image = image.convert(_MODES[mode])
     elif mode == 0 and image.mode in ("P", "CMYK", "1"):
         image = image.convert({"P": "RGBA" if "transparency" in image.info else "RGB", "CMYK": "RGB", "1": "L"}[image.mode])
     array = np.asarray(image)
-    array = array.astype(np.uint16 if array.dtype == np.int32 else array.dtype)        # the picture's own array is read only
+    # The picture's own array is read-only, so it is copied.
+    array = array.astype(np.uint16 if array.dtype == np.int32 else array.dtype)
     return array[None] if array.ndim == 2 else np.ascontiguousarray(array.transpose(2, 0, 1))
 
 
@@ -86,7 +87,7 @@ def _decoder(*formats: str) -> Callable:
 
 
 def _frames(image: Any) -> Tensor:
-    """(frames, 3, height, width) of an animation."""
+    """Return an animation as (frames, 3, height, width)."""
     check.require(image.format != "WEBP", "Animated webp files are not supported.")
     frames = []
     for i in range(image.n_frames):

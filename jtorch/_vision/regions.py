@@ -19,8 +19,9 @@ def _check(input: Any, rois: Any) -> None:
 
 
 def sampling_grid(rois: Any, scale: float, height: int, width: int, ratio: int, smallest: float) -> tuple[int, int]:
-    """Return a number of samples, along both axes, that the bins of no region exceed; of few values, since each is
-    compiled for.
+    """Return upper limits of the number of samples per bin along both axes, rounded up to powers of 2.
+
+    Each limit compiles separately, and the rounding keeps their number small.
     """
     if ratio > 0:
         return ratio, ratio
@@ -32,7 +33,7 @@ def sampling_grid(rois: Any, scale: float, height: int, width: int, ratio: int, 
 
 
 class _Regions:
-    """Where the regions lie in the image, and where they are sampled."""
+    """The regions' positions in the image, and their samples."""
 
     def __init__(self, rois: Any, scale: Any, bins: tuple[int, int], ratio: int, grid: tuple[int, int], *,
                  offset: Any, smallest: float):
@@ -46,16 +47,16 @@ class _Regions:
                       for n, b in zip(self.length, bins, strict=True)]
 
     def taps(self, size: tuple[int, int]) -> list[Taps]:
-        """Along both axes."""
+        """Return the samples' pixels and weights along both axes."""
         return [taps(*of) for of in zip(self.start, self.length, self.bins, self.count, self.grid, size, strict=True)]
 
     def samples(self, dtype: Any) -> Any:
-        """How many samples each region's bins have."""
+        """Return the number of samples of each region's bins."""
         return jnp.maximum(self.count[0] * self.count[1], 1).astype(dtype)
 
 
 def _mean(regions: _Regions, size: tuple[int, int], read: Any, like: Any) -> Any:
-    """Return the sum over all samples of ``read(y, x)`` times its weight; ``y`` and ``x`` are (region, bin)."""
+    """Sum ``read(y, x, weight)`` over all samples; ``y`` and ``x`` are (region, bin)."""
     down, across = regions.taps(size)
     pairs = jnp.stack(jnp.meshgrid(*[jnp.arange(n) for n in regions.grid], indexing="ij"), -1).reshape(-1, 2)
 
@@ -88,7 +89,7 @@ _FACTS: dict[str, Any] = {"function": False, "method": False, "out": False, "tes
 @op(name="torchvision.roi_align", **_FACTS)
 def roi_align(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, sampling_ratio: int,
               aligned: bool, grid: tuple):
-    """Means of samples in the bins of regions. See torchvision.ops.roi_align."""
+    """Return means of samples in the bins of regions. See torchvision.ops.roi_align."""
     _check(input, rois)
     return _roi_align(input, rois, spatial_scale, (pooled_height, pooled_width), sampling_ratio, aligned, grid)
 
@@ -96,19 +97,19 @@ def roi_align(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: 
 @op(name="torchvision._roi_align_backward", **_FACTS)
 def roi_align_backward(grad: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, batch_size: int,
                        channels: int, height: int, width: int, sampling_ratio: int, aligned: bool, grid: tuple):
-    """Return the gradient of the image."""
+    """Return the image's gradient."""
     zeros = jnp.zeros((batch_size, channels, height, width), grad.dtype)
     bins = pooled_height, pooled_width
     return jax.vjp(lambda image: _roi_align(image, rois, spatial_scale, bins, sampling_ratio, aligned, grid), zeros)[1](grad)[0]
 
 
 def channel_of(channels: int, bins: tuple[int, int]) -> np.ndarray:
-    """Return the input's channel that each (output channel, bin) of a position-sensitive pooling reads."""
+    """Return the input channel that each (output channel, bin) of a position-sensitive pooling reads."""
     return np.arange(channels).reshape(channels // (bins[0] * bins[1]), *bins)
 
 
 def check_channels(input: Any, bins: tuple[int, int]) -> None:
-    """RuntimeError where the channels are not a number for each bin."""
+    """Raise RuntimeError unless the number of channels is a multiple of the number of bins."""
     check.require(input.shape[1] % (bins[0] * bins[1]) == 0, "input channels must be a multiple of pooling height * pooling "
                                                              "width")
 
@@ -128,7 +129,7 @@ def _ps_roi_align(input: Any, rois: Any, scale: float, bins: tuple[int, int], ra
 @op(name="torchvision.ps_roi_align", returns="output channel_mapping", **_FACTS)
 def ps_roi_align(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, sampling_ratio: int,
                  grid: tuple):
-    """Position-sensitive roi_align, and the channel that each of its elements reads.
+    """Return position-sensitive roi_align, and the channel that each element reads.
 
     See torchvision.ops.ps_roi_align.
     """
@@ -143,7 +144,7 @@ def ps_roi_align(input: Tensor, rois: Tensor, spatial_scale: float, pooled_heigh
 @op(name="torchvision._ps_roi_align_backward", **_FACTS)
 def ps_roi_align_backward(grad: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int,
                           sampling_ratio: int, batch_size: int, channels: int, height: int, width: int, grid: tuple):
-    """Return the gradient of the image."""
+    """Return the image's gradient."""
     zeros = jnp.zeros((batch_size, channels, height, width), grad.dtype)
     bins = pooled_height, pooled_width
     return jax.vjp(lambda image: _ps_roi_align(image, rois, spatial_scale, bins, sampling_ratio, grid), zeros)[1](grad)[0]

@@ -38,7 +38,7 @@ SCHEMAS = (
 
 
 def _called(name: str) -> Callable:
-    """Return the function that calls an op record with these arguments."""
+    """Return a function that calls an op."""
     op = OPS[f"torchvision.{name}"]
 
     def run(*args: Any) -> Any:
@@ -54,26 +54,26 @@ def _grid(rois: Any, scale: float, height: int, width: int, ratio: int, smallest
 
 
 def roi_align(input: Any, rois: Any, scale: float, height: int, width: int, ratio: int, aligned: bool) -> Any:
-    """How far bins reach says how often they are sampled, where ``ratio`` does not."""
+    """Call the op with the sampling grid, which follows from the bins' size unless ``ratio`` gives it."""
     grid = _grid(rois, scale, height, width, ratio, 0 if aligned else 1)
     return _called("roi_align")(input, rois, scale, height, width, ratio, aligned, grid)
 
 
 def roi_align_backward(grad: Any, rois: Any, scale: float, height: int, width: int, *image_ratio_aligned: Any) -> Any:
-    """Return the gradient of the image."""
+    """Return the image's gradient."""
     *_, ratio, aligned = image_ratio_aligned
     grid = _grid(rois, scale, height, width, ratio, 0 if aligned else 1)
     return _called("_roi_align_backward")(grad, rois, scale, height, width, *image_ratio_aligned, grid)
 
 
 def ps_roi_align(input: Any, rois: Any, scale: float, height: int, width: int, ratio: int) -> Any:
-    """As roi_align."""
+    """Call the op with the sampling grid, like roi_align."""
     return _called("ps_roi_align")(input, rois, scale, height, width, ratio, _grid(rois, scale, height, width, ratio, 0))
 
 
 def ps_roi_align_backward(grad: Any, rois: Any, mapping: Any, scale: float, height: int, width: int, ratio: int,
                           *image: Any) -> Any:
-    """Return the gradient of the image."""
+    """Return the image's gradient."""
     grid = _grid(rois, scale, height, width, ratio, 0)
     return _called("_ps_roi_align_backward")(grad, rois, scale, height, width, ratio, *image, grid)
 
@@ -83,7 +83,7 @@ def _geometry(rest: tuple) -> tuple:
 
 
 def deform_conv2d(*args: Any) -> Any:
-    """Stride, padding and dilation as one argument."""
+    """Call the op with stride, padding and dilation as one argument."""
     return _called("deform_conv2d")(*args[:5], _geometry(args[5:]), *args[11:])
 
 
@@ -108,4 +108,4 @@ def _register() -> Library:
 
 
 LIBRARY = _register()
-FILES = (bins, boxes, deform)      # their op records are found by name
+FILES = (bins, boxes, deform)      # The ops of these files are found by name.

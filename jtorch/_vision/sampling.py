@@ -7,8 +7,8 @@ import jax.numpy as jnp
 
 
 class Taps(NamedTuple):
-    """Along one axis, for each (region, bin, sample): two neighbouring places and their weights, 0 where nothing is
-    read.
+    """Two neighboring pixels and their weights along one axis, for each (region, bin, sample). Weight 0 reads
+    nothing.
     """
 
     low: Any
@@ -18,8 +18,7 @@ class Taps(NamedTuple):
 
 
 def taps(start: Any, length: Any, bins: int, count: Any, most: int, size: int) -> Taps:
-    """Return the places where ``count`` samples (an array by region, of at most ``most``) of each bin are read along
-    one axis.
+    """Return the pixels and weights of each bin's samples along one axis.
 
     Args:
         start: where each region begins.

@@ -1,4 +1,4 @@
-"""torch.accelerator: the device that code written for any accelerator computes on; JAX says which there is."""
+"""torch.accelerator: the accelerator that JAX finds, for code that runs on any accelerator."""
 from __future__ import annotations
 
 import importlib
@@ -32,7 +32,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many accelerators there are. See torch.accelerator.device_count."""
+    """Return the number of accelerators. See torch.accelerator.device_count."""
     found = accelerator_type()
     return 0 if found is None else len(jax_devices(found))
 
@@ -55,7 +55,7 @@ def current_device_index() -> int:
 
 
 def set_device_index(device: Any, /) -> None:
-    """Make an accelerator the current one. See torch.accelerator.set_device_index."""
+    """Set the current accelerator. See torch.accelerator.set_device_index."""
     index = device if isinstance(device, int) else (as_device(device).index or 0)
     if _required() == "cuda":
         set_current_cuda_index(index)
@@ -65,7 +65,7 @@ current_device_idx, set_device_idx = current_device_index, set_device_index
 
 
 def synchronize(device: Any = None, /) -> None:
-    """Wait for what the accelerator computes. See torch.accelerator.synchronize."""
+    """Wait until the accelerator has finished its work. See torch.accelerator.synchronize."""
     if _required() == "cuda":
         cuda.synchronize(device)
     else:
@@ -73,19 +73,19 @@ def synchronize(device: Any = None, /) -> None:
 
 
 def current_stream(device: Any = None, /) -> Any:
-    """See torch.cuda.current_stream."""
+    """Return the current stream. See torch.cuda.current_stream."""
     _required_cuda("current_stream")
     return cuda.current_stream(device)
 
 
 def set_stream(stream: Any) -> None:
-    """See torch.cuda.set_stream."""
+    """Set the current stream. See torch.cuda.set_stream."""
     _required_cuda("set_stream")
     cuda.set_stream(stream)
 
 
 class device_index:  # noqa: N801
-    """Makes an accelerator the current one in a ``with`` block; None changes nothing.
+    """Sets the current accelerator within a ``with`` block; None has no effect.
 
     See torch.accelerator.device_index.
     """
@@ -104,7 +104,7 @@ class device_index:  # noqa: N801
 
 
 def get_device_capability(device: Any = None, /) -> dict:
-    """Return the dtypes that the accelerator computes with. See torch.accelerator.get_device_capability."""
+    """Return the dtypes that the accelerator supports. See torch.accelerator.get_device_capability."""
     from jtorch.dtype import ALL
     _required()
     return {"supported_dtypes": set(ALL.values())}
@@ -116,53 +116,53 @@ def _memory(name: str, *args: Any) -> Any:
 
 
 def memory_allocated(device_index: Any = None, /) -> int:
-    """See torch.cuda.memory_allocated; 0 without an accelerator."""
+    """Return the bytes in use, or 0 without an accelerator. See torch.cuda.memory_allocated."""
     return _memory("memory_allocated", device_index) if is_available() else 0
 
 
 def max_memory_allocated(device_index: Any = None, /) -> int:
-    """See torch.cuda.max_memory_allocated; 0 without an accelerator."""
+    """Return the peak of bytes in use, or 0 without an accelerator. See torch.cuda.max_memory_allocated."""
     return _memory("max_memory_allocated", device_index) if is_available() else 0
 
 
 def memory_reserved(device_index: Any = None, /) -> int:
-    """See torch.cuda.memory_reserved; 0 without an accelerator."""
+    """Return the reserved bytes, or 0 without an accelerator. See torch.cuda.memory_reserved."""
     return _memory("memory_reserved", device_index) if is_available() else 0
 
 
 def max_memory_reserved(device_index: Any = None, /) -> int:
-    """See torch.cuda.max_memory_reserved; 0 without an accelerator."""
+    """Return the peak of reserved bytes, or 0 without an accelerator. See torch.cuda.max_memory_reserved."""
     return _memory("max_memory_reserved", device_index) if is_available() else 0
 
 
 def memory_stats(device_index: Any = None, /) -> Any:
-    """See torch.cuda.memory_stats; empty without an accelerator."""
+    """Return memory statistics, empty without an accelerator. See torch.cuda.memory_stats."""
     return _memory("memory_stats", device_index) if is_available() else {}
 
 
 def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
-    """(free, total) bytes. See torch.accelerator.get_memory_info."""
+    """Return (free, total) bytes. See torch.accelerator.get_memory_info."""
     return _memory("mem_get_info", device_index)
 
 
 def reset_peak_memory_stats(device_index: Any = None, /) -> None:
-    """See torch.cuda.reset_peak_memory_stats; nothing without an accelerator."""
+    """Reset the peak statistics, if there is an accelerator. See torch.cuda.reset_peak_memory_stats."""
     if is_available():
         _memory("reset_peak_memory_stats", device_index)
 
 
 def reset_accumulated_memory_stats(device_index: Any = None, /) -> None:
-    """Nothing: only peaks are kept. See torch.accelerator.reset_accumulated_memory_stats."""
+    """Do nothing: only peaks are kept. See torch.accelerator.reset_accumulated_memory_stats."""
 
 
 def empty_cache() -> None:
-    """See torch.cuda.empty_cache; nothing without an accelerator."""
+    """Call ``torch.cuda.empty_cache``, if there is an accelerator."""
     if is_available():
         _memory("empty_cache")
 
 
 def empty_host_cache() -> None:
-    """Nothing: JAX keeps no pinned memory. See torch.accelerator.empty_host_cache."""
+    """Do nothing: JAX caches no pinned memory. See torch.accelerator.empty_host_cache."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""torch.accelerator.memory: what the accelerator's allocator holds."""
+"""torch.accelerator.memory: statistics of the accelerator's allocator."""
 from __future__ import annotations
 
 from jtorch.accelerator import empty_cache as empty_cache

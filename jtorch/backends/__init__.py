@@ -1,4 +1,4 @@
-"""torch.backends: what computes, and settings for it.
+"""torch.backends: available libraries, and their settings.
 
 The answers are about what is here: XLA computes, so cuDNN and MKL are not there to be asked. PyTorch's settings
 can be set and read, so that scripts run, but XLA decides how to compute: none of them changes a result.
@@ -13,23 +13,23 @@ from jtorch.backends import _flags, precision
 
 
 def flags_frozen() -> bool:
-    """Return whether settings may only be changed inside ``flags()``: they may always be. See torch.backends."""
+    """Return False: settings can always be changed, not only within ``flags()``. See torch.backends."""
     return False
 
 
 @contextlib.contextmanager
 def __allow_nonbracketed_mutation() -> Iterator[None]:
-    """Nothing: settings may always be changed. Packages enter it before they set one."""
+    """Do nothing: settings can always be changed. Packages enter this context before they change one."""
     yield
 
 
 def set_flags(_fp32_precision="none"):
-    """Set the precision of float32 for all kinds of ops; what it was."""
+    """Set the float32 precision for all kinds of ops, and return the previous one."""
     return _flags.set_all(_generic, fp32_precision=_fp32_precision)
 
 
 def flags(fp32_precision="none"):
-    """``set_flags`` for a ``with`` block."""
+    """Return a context that applies ``set_flags``."""
     return _flags.inside(set_flags, fp32_precision)
 
 

@@ -1,4 +1,4 @@
-"""Settings that look like a module's variables and are checked when set."""
+"""Settings that are attributes of a module and are checked on assignment."""
 from __future__ import annotations
 
 import contextlib
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Flag:
-    """A bool that is remembered. ``setter`` is the name that PyTorch's error gives the setting."""
+    """A stored bool. ``setter`` is the setting's name in PyTorch's error."""
 
     def __init__(self, default: bool, setter: str):
         self.value, self.setter = default, setter
@@ -23,7 +23,7 @@ class Flag:
 
 
 class Computed:
-    """A setting kept elsewhere."""
+    """A setting that two functions get and set."""
 
     def __init__(self, get: Callable[[], Any], set: Callable[[Any], None]):
         self.get, self.set = get, set
@@ -36,7 +36,7 @@ class Computed:
 
 
 def check_bool(setter: str, value) -> None:
-    """PyTorch's error if ``value`` is not a bool."""
+    """Raise PyTorch's error if ``value`` is not a bool."""
     if not isinstance(value, bool):
         raise RuntimeError(f"{setter} expects a bool, but got {type(value).__name__}")
 
@@ -54,12 +54,12 @@ class Settings:
 
 
 def become(module: str, kind: type[types.ModuleType]) -> None:
-    """Give the module of this name the settings that ``kind`` declares."""
+    """Add the settings that ``kind`` declares to the module with this name."""
     sys.modules[module].__class__ = kind
 
 
 def set_all(owner, **values) -> tuple:
-    """Set those of ``owner``'s settings that are not None; what they were."""
+    """Set the settings whose value is not None, and return the previous values of all."""
     before = tuple(getattr(owner, name) for name in values)
     for name, value in values.items():
         if value is not None:
@@ -69,7 +69,7 @@ def set_all(owner, **values) -> tuple:
 
 @contextlib.contextmanager
 def inside(set_flags: Callable[..., tuple], *values):
-    """Call ``set_flags(*values)`` for a ``with`` block."""
+    """Apply ``set_flags(*values)`` within a block, and restore the previous values."""
     before = set_flags(*values)
     try:
         yield

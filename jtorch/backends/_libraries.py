@@ -1,11 +1,11 @@
-"""Which library a kind of calls goes to on a GPU, in name: XLA chooses by itself."""
+"""Names of GPU libraries that a program can prefer. XLA ignores the choice."""
 from __future__ import annotations
 
 import enum
 
 
 class _Backend(enum.Enum):
-    """A choice, which shows itself as PyTorch's does."""
+    """An enum with PyTorch's repr."""
 
     def __str__(self) -> str:
         return f"{type(self).__name__}.{self.name}"

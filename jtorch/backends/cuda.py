@@ -19,7 +19,7 @@ def _set_tf32(allowed) -> None:
 
 
 class ReducedPrecision(Flag):
-    """A bool, or in PyTorch a pair of which the second says whether sums may be split."""
+    """A bool setting that also accepts PyTorch's pair, whose second entry allows split sums."""
 
     def __set__(self, owner, value):
         first = value[0] if isinstance(value, (tuple, list)) and value else value
@@ -53,7 +53,7 @@ def flash_sdp_enabled() -> bool:
 
 
 def enable_flash_sdp(enabled: bool) -> None:
-    """Say whether attention may use FlashAttention. See torch.backends.cuda."""
+    """Allow or forbid FlashAttention. See torch.backends.cuda."""
     _enable("flash", enabled)
 
 
@@ -63,17 +63,17 @@ def mem_efficient_sdp_enabled() -> bool:
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Say whether attention may use the memory-efficient kernel. See torch.backends.cuda."""
+    """Allow or forbid the memory-efficient attention kernel. See torch.backends.cuda."""
     _enable("mem_efficient", enabled)
 
 
 def math_sdp_enabled() -> bool:
-    """Return whether attention may be computed as it is written down. See torch.backends.cuda."""
+    """Return whether attention may use the unfused implementation. See torch.backends.cuda."""
     return _sdp["math"]
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Say whether attention may be computed as it is written down. See torch.backends.cuda."""
+    """Allow or forbid the unfused attention implementation. See torch.backends.cuda."""
     _enable("math", enabled)
 
 
@@ -83,7 +83,7 @@ def cudnn_sdp_enabled() -> bool:
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
-    """Say whether attention may use cuDNN. See torch.backends.cuda."""
+    """Allow or forbid cuDNN's attention kernel. See torch.backends.cuda."""
     _enable("cudnn", enabled)
 
 
@@ -93,17 +93,17 @@ def fp16_bf16_reduction_math_sdp_allowed() -> bool:
 
 
 def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
-    """Say whether attention may sum in half precision. See torch.backends.cuda."""
+    """Allow or forbid attention to sum in half precision. See torch.backends.cuda."""
     _enable("reduced", enabled)
 
 
 def is_flash_attention_available() -> bool:
-    """False: attention is XLA's. See torch.backends.cuda.is_flash_attention_available."""
+    """Return False: XLA computes attention. See torch.backends.cuda.is_flash_attention_available."""
     return False
 
 
 class SDPAParams:
-    """A call of attention, of which ``can_use_flash_attention`` is asked. See torch.backends.cuda.SDPAParams."""
+    """The arguments of an attention call, for ``can_use_flash_attention``. See torch.backends.cuda.SDPAParams."""
 
     def __init__(self, query: Any, key: Any, value: Any, attn_mask: Any, dropout: float, is_causal: bool, enable_gqa: bool):
         self.query, self.key, self.value, self.attn_mask = query, key, value, attn_mask
@@ -111,17 +111,17 @@ class SDPAParams:
 
 
 def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """False: attention is XLA's. See torch.backends.cuda.can_use_flash_attention."""
+    """Return False: XLA computes attention. See torch.backends.cuda.can_use_flash_attention."""
     return False
 
 
 def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """False: attention is XLA's. See torch.backends.cuda.can_use_efficient_attention."""
+    """Return False: XLA computes attention. See torch.backends.cuda.can_use_efficient_attention."""
     return False
 
 
 def can_use_cudnn_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """False: attention is XLA's. See torch.backends.cuda.can_use_cudnn_attention."""
+    """Return False: XLA computes attention. See torch.backends.cuda.can_use_cudnn_attention."""
     return False
 
 
@@ -133,7 +133,7 @@ def _set_sdp(flash: bool, math: bool, mem_efficient: bool, cudnn: bool) -> tuple
 
 def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True,
                enable_cudnn: bool = True):
-    """Say which kernels attention may use in a ``with`` block. See torch.backends.cuda.sdp_kernel."""
+    """Return a context that sets the allowed attention kernels. See torch.backends.cuda.sdp_kernel."""
     return _flags.inside(_set_sdp, enable_flash, enable_math, enable_mem_efficient, enable_cudnn)
 
 
@@ -154,7 +154,7 @@ def _prefer(kind: str, choices: type[_libraries._Backend], backend: Any) -> Any:
 
 
 def preferred_linalg_library(backend: Any = None) -> Any:
-    """Note which library torch.linalg is to use on a GPU, and return it. XLA chooses by itself.
+    """Store and return the preferred library of torch.linalg on a GPU. XLA ignores the choice.
 
     Args:
         backend (str or None): "default", "cusolver" or "magma"; None leaves it.
@@ -175,7 +175,7 @@ def preferred_linalg_library(backend: Any = None) -> Any:
 
 
 def preferred_blas_library(backend: Any = None) -> Any:
-    """Note which library products are to use on a GPU, and return it. XLA chooses by itself.
+    """Store and return the preferred library of matrix products on a GPU. XLA ignores the choice.
 
     Args:
         backend (str or None): "default", "cublas", "cublaslt" or "ck"; None leaves it.

@@ -1,4 +1,4 @@
-"""torch.backends.cudnn: settings only. Where there is a GPU, XLA calls cuDNN as it sees fit."""
+"""torch.backends.cudnn: settings of cuDNN. XLA decides itself when to call cuDNN."""
 from __future__ import annotations
 
 import types
@@ -9,12 +9,12 @@ from jtorch.backends._flags import Computed, Flag, Settings
 
 
 def is_available() -> bool:
-    """Return whether there is a GPU whose cuDNN XLA can call. See torch.backends.cudnn.is_available."""
+    """Return whether there is a GPU, on which XLA can call cuDNN. See torch.backends.cudnn.is_available."""
     return bool(devices.jax_devices("cuda"))
 
 
 def version() -> None:
-    """None: JAX does not tell. See torch.backends.cudnn.version."""
+    """Return None: JAX does not report cuDNN's version. See torch.backends.cudnn.version."""
 
 
 def is_acceptable(tensor) -> bool:
@@ -31,7 +31,7 @@ class _Rnn(Settings):
 
 
 def _allow_tf32(allowed) -> None:
-    _flags.check_bool("set_allow_tf32_cublas", allowed)     # PyTorch's error names this one too
+    _flags.check_bool("set_allow_tf32_cublas", allowed)     # PyTorch's error has this name too.
     precision.allow_tf32_of_cudnn(allowed)
 
 
@@ -51,7 +51,7 @@ _module = _Cudnn("")
 
 def set_flags(_enabled=None, _benchmark=None, _benchmark_limit=None, _deterministic=None, _allow_tf32=None,
               _fp32_precision="none"):
-    """Set those settings that are given; what they were. See torch.backends.cudnn."""
+    """Set the given settings, and return the previous values. See torch.backends.cudnn."""
     enabled, benchmark, deterministic, tf32, chosen = _flags.set_all(
         _module, enabled=_enabled, benchmark=_benchmark, deterministic=_deterministic, allow_tf32=_allow_tf32,
         fp32_precision=_fp32_precision)
@@ -60,7 +60,7 @@ def set_flags(_enabled=None, _benchmark=None, _benchmark_limit=None, _determinis
 
 def flags(enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True,
           fp32_precision="none"):
-    """``set_flags`` for a ``with`` block. See torch.backends.cudnn.flags."""
+    """Return a context that applies ``set_flags``. See torch.backends.cudnn.flags."""
     return _flags.inside(set_flags, enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision)
 
 del Computed, Flag, Settings, _Conv, _Rnn, _Cudnn      # PyTorch's module does not have these names

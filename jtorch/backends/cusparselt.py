@@ -3,9 +3,9 @@ from __future__ import annotations
 
 
 def is_available() -> bool:
-    """False: XLA does not use cuSPARSELt. See torch.backends.cusparselt."""
+    """Return False: XLA does not use cuSPARSELt. See torch.backends.cusparselt."""
     return False
 
 
 def version() -> None:
-    """None, since it is not there. See torch.backends.cusparselt."""
+    """Return None: cuSPARSELt is not available. See torch.backends.cusparselt."""

@@ -3,5 +3,5 @@ from __future__ import annotations
 
 
 def is_available() -> bool:
-    """False: XLA does not use KleidiAI. See torch.backends.kleidiai."""
+    """Return False: XLA does not use KleidiAI. See torch.backends.kleidiai."""
     return False

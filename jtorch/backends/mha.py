@@ -1,4 +1,4 @@
-"""torch.backends.mha: whether nn.MultiheadAttention may take PyTorch's fast path in inference."""
+"""torch.backends.mha: the setting of PyTorch's fast path for nn.MultiheadAttention in inference."""
 from __future__ import annotations
 
 _fastpath = {"enabled": True}
@@ -10,5 +10,5 @@ def get_fastpath_enabled() -> bool:
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """Allow the fast path or not: here that says only how outputs lie in memory. See torch.backends.mha."""
+    """Allow or forbid the fast path, which only affects the strides of outputs. See torch.backends.mha."""
     _fastpath["enabled"] = value

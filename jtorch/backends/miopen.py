@@ -1,4 +1,4 @@
-"""torch.backends.miopen: a setting only."""
+"""torch.backends.miopen: a setting without effect."""
 from __future__ import annotations
 
 import types
@@ -16,12 +16,12 @@ _module = _Miopen("")
 
 
 def set_flags(_immediate=None):
-    """Set ``immediate`` if it is given; what it was. See torch.backends.miopen."""
+    """Set ``immediate`` if it is given, and return the previous value. See torch.backends.miopen."""
     return _flags.set_all(_module, immediate=_immediate)
 
 
 def flags(immediate=False):
-    """``set_flags`` for a ``with`` block. See torch.backends.miopen."""
+    """Return a context that applies ``set_flags``. See torch.backends.miopen."""
     return _flags.inside(set_flags, immediate)
 
 del Flag, _Miopen      # PyTorch's module does not have these names

@@ -5,12 +5,12 @@ VERBOSE_OFF, VERBOSE_ON = 0, 1
 
 
 def is_available() -> bool:
-    """False: XLA does not use MKL. See torch.backends.mkl.is_available."""
+    """Return False: XLA does not use MKL. See torch.backends.mkl.is_available."""
     return False
 
 
 class verbose:  # noqa: N801
-    """A block in which MKL would say what it does: there is none, so nothing is said."""
+    """A context for MKL's log, without effect since there is no MKL."""
 
     def __init__(self, enable):
         self.enable = enable

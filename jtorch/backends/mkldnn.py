@@ -1,4 +1,4 @@
-"""torch.backends.mkldnn: whether oneDNN is there, and settings, which change nothing."""
+"""torch.backends.mkldnn: the availability of oneDNN, and settings without effect."""
 from __future__ import annotations
 
 import types
@@ -11,7 +11,7 @@ VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
 
 
 def is_available() -> bool:
-    """Return whether oneDNN is there for convolutions (the extra ``onednn``).
+    """Return whether oneDNN is installed for convolutions (the extra ``onednn``).
 
     See torch.backends.mkldnn.is_available.
     """
@@ -19,7 +19,7 @@ def is_available() -> bool:
 
 
 class verbose:  # noqa: N801
-    """A block in which oneDNN would say what it does: there is none, so nothing is said."""
+    """A context for oneDNN's log, without effect."""
 
     def __init__(self, level):
         self.level = level
@@ -43,14 +43,14 @@ _module = _Mkldnn("")
 
 
 def set_flags(_enabled=None, _deterministic=None, _allow_tf32=None, _fp32_precision="none"):
-    """Set those settings that are given; what they were. See torch.backends.mkldnn."""
+    """Set the given settings, and return the previous values. See torch.backends.mkldnn."""
     enabled, deterministic, chosen = _flags.set_all(
         _module, enabled=_enabled, deterministic=_deterministic, fp32_precision=_fp32_precision)
     return enabled, deterministic, None, chosen
 
 
 def flags(enabled=False, deterministic=False, allow_tf32=True, fp32_precision="none"):
-    """``set_flags`` for a ``with`` block. See torch.backends.mkldnn."""
+    """Return a context that applies ``set_flags``. See torch.backends.mkldnn."""
     return _flags.inside(set_flags, enabled, deterministic, allow_tf32, fp32_precision)
 
 del Computed, Flag, _Mkldnn      # PyTorch's module does not have these names

@@ -1,4 +1,4 @@
-"""torch.backends.mps: Apple's GPU, where JAX's Metal plugin is installed."""
+"""torch.backends.mps: Apple's GPU, which needs JAX's Metal plugin."""
 from __future__ import annotations
 
 import platform
@@ -17,7 +17,7 @@ def is_available() -> bool:
 
 
 def is_macos_or_newer(major: int, minor: int) -> bool:
-    """Return whether this is macOS of that version or a later one. See torch.backends.mps."""
+    """Return whether the system is macOS of this version or later. See torch.backends.mps."""
     if platform.system() != "Darwin":
         raise RuntimeError("Cannot execute isOnMacOSorNewer() without MPS backend.")
     version = tuple(int(part) for part in platform.mac_ver()[0].split(".")[:2])
@@ -25,5 +25,5 @@ def is_macos_or_newer(major: int, minor: int) -> bool:
 
 
 def is_macos13_or_newer(minor: int = 0) -> bool:
-    """Return whether this is macOS 13 or a later one. See torch.backends.mps."""
+    """Return whether the system is macOS 13 or later. See torch.backends.mps."""
     return is_macos_or_newer(13, minor)

@@ -8,12 +8,12 @@ _setting = [True]
 
 
 def is_available() -> bool:
-    """False: XLA does not use NNPACK. See torch.backends.nnpack."""
+    """Return False: XLA does not use NNPACK. See torch.backends.nnpack."""
     return False
 
 
 def set_flags(_enabled: bool) -> tuple[bool]:
-    """Keep the setting, which changes nothing; return the one before. See torch.backends.nnpack.set_flags."""
+    """Store the setting, which has no effect, and return the previous one. See torch.backends.nnpack.set_flags."""
     before = (_setting[0],)
     _setting[0] = _enabled
     return before
@@ -21,7 +21,7 @@ def set_flags(_enabled: bool) -> tuple[bool]:
 
 @contextlib.contextmanager
 def flags(enabled: bool = False) -> Iterator[None]:
-    """``set_flags`` for a ``with`` block. See torch.backends.nnpack.flags."""
+    """Apply ``set_flags`` within a block. See torch.backends.nnpack.flags."""
     before = set_flags(enabled)
     try:
         yield

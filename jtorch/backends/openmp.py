@@ -3,5 +3,5 @@ from __future__ import annotations
 
 
 def is_available() -> bool:
-    """False: XLA has threads of its own. See torch.backends.openmp."""
+    """Return False: XLA uses its own threads. See torch.backends.openmp."""
     return False

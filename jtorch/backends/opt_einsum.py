@@ -11,12 +11,12 @@ _chosen = {"enabled": True, "strategy": "auto"}
 
 
 def is_available() -> bool:
-    """Return whether opt_einsum is installed: JAX needs it. See torch.backends.opt_einsum.is_available."""
+    """Return True: JAX requires opt_einsum. See torch.backends.opt_einsum.is_available."""
     return True
 
 
 def get_opt_einsum():
-    """Return the package itself. See torch.backends.opt_einsum."""
+    """Return the package opt_einsum. See torch.backends.opt_einsum."""
     import opt_einsum
     return opt_einsum
 
@@ -32,7 +32,7 @@ def _check_strategy(strategy: str) -> None:
 
 
 class _OptEinsum(types.ModuleType):
-    """Takes what it is given, as PyTorch's does: only ``set_flags`` and ``flags`` look at it."""
+    """Accepts any values, as PyTorch's does; only ``set_flags`` and ``flags`` check them."""
 
     enabled = Computed(lambda: _chosen["enabled"], lambda value: _chosen.update(enabled=value))
     strategy = Computed(lambda: _chosen["strategy"], lambda value: _chosen.update(strategy=value))
@@ -42,7 +42,7 @@ _flags.become(__name__, _OptEinsum)
 
 
 def set_flags(_enabled=None, _strategy=None):
-    """Set those settings that are given; what they were. See torch.backends.opt_einsum.
+    """Set the given settings, and return the previous values. See torch.backends.opt_einsum.
 
     Raises:
         ValueError: the strategy is none of auto, greedy and optimal, or contractions are not optimized.
@@ -58,7 +58,7 @@ def set_flags(_enabled=None, _strategy=None):
 
 
 def flags(enabled=None, strategy=None):
-    """``set_flags`` for a ``with`` block. See torch.backends.opt_einsum."""
+    """Return a context that applies ``set_flags``. See torch.backends.opt_einsum."""
     return _flags.inside(set_flags, enabled, strategy)
 
 del Computed, _OptEinsum      # PyTorch's module does not have these names

@@ -1,4 +1,4 @@
-"""PyTorch's names for how exact products of float32 may be on an accelerator (``_base/float32_products.py``)."""
+"""PyTorch's settings for the precision of float32 products on an accelerator (``_base/float32_products.py``)."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,12 +10,15 @@ from jtorch._base.float32_products import OF_MATMUL, PRECISIONS, get
 
 
 def get_float32_matmul_precision() -> str:
-    """How exact matrix products of float32 may be. See torch.get_float32_matmul_precision."""
+    """Return the precision of float32 matrix products. See torch.get_float32_matmul_precision."""
     return float32_products.matmul_precision()
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Choose how exact products of float32 may be: highest, high or medium. See torch.set_float32_matmul_precision."""
+    """Set the precision of float32 matrix products: highest, high or medium.
+
+    See torch.set_float32_matmul_precision.
+    """
     if precision not in OF_MATMUL:
         warned.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
                     "setFloat32MatmulPrecision call has no effect.")
@@ -24,7 +27,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def choose(what: str, precision: str) -> None:
-    """Choose the precision for a kind of op."""
+    """Set the precision for a kind of op."""
     if precision not in PRECISIONS:
         raise RuntimeError(f"Unknown precision: {precision}")
     _change(lambda: float32_products.choose(what, precision))
@@ -36,17 +39,17 @@ def allows_tf32_of_cudnn() -> bool:
 
 
 def allow_tf32_of_cudnn(allowed: bool) -> None:
-    """Say whether convolutions and recurrent layers may use TF32."""
+    """Allow or forbid TF32 in convolutions and recurrent layers."""
     for what in ("conv", "rnn"):
         choose(what, "tf32" if allowed else "none")
 
 
 def _change(make: Callable[[], None]) -> None:
-    """What was compiled for an accelerator is forgotten if it depends on what changes."""
+    """Change a precision; drop compiled programs if they depend on it."""
     if not is_accelerated():
         make()
         return
-    engine.end(natural=False)       # what was called before is computed as it was called
+    engine.end(natural=False)       # Earlier calls are computed with the old precision.
     kinds = "matmul", "conv"
     before = [float32_products.are_quick(kind) for kind in kinds]
     make()

@@ -1,4 +1,4 @@
-"""torch.backends.quantized: there are no quantized tensors here."""
+"""torch.backends.quantized: jtorch has no quantized tensors."""
 from __future__ import annotations
 
 engine = "none"

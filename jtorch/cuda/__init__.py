@@ -1,4 +1,4 @@
-"""torch.cuda: the GPUs that JAX has found.
+"""torch.cuda: the GPUs that JAX finds.
 
 JAX orders the work of a device by itself, in one queue, so streams exist here only by name, and events are taken from
 the host's clock when the queue is empty. JAX's allocator keeps fewer statistics than PyTorch's; those it lacks are left
@@ -37,12 +37,12 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many GPUs this process has. See torch.cuda.device_count."""
+    """Return the number of this process's GPUs. See torch.cuda.device_count."""
     return len(devices.jax_devices("cuda"))
 
 
 def init() -> None:
-    """Start the GPU backend; AssertionError if there is none. See torch.cuda.init."""
+    """Start the GPU backend; raise AssertionError if there is none. See torch.cuda.init."""
     if not is_available():
         raise advised(AssertionError(_ABSENT), devices.NO_GPU)
 
@@ -53,7 +53,9 @@ def is_initialized() -> bool:
 
 
 def _index(what, optional: bool = False) -> int:
-    """Return the index that ``cuda:1``, a device, a number or (if optional) None and ``cuda`` name."""
+    """Return the index of a GPU, given as ``cuda:1``, a device or a number; if ``optional``, also as None or
+    ``cuda``.
+    """
     if isinstance(what, int):
         return what
     if isinstance(what, device):
@@ -69,7 +71,7 @@ def _index(what, optional: bool = False) -> int:
 
 
 def _existing(what=None) -> int:
-    """``_index``, once it is known that there is such a GPU."""
+    """Return the index of a GPU that exists; raise PyTorch's error otherwise."""
     index = _index(what, optional=True)
     init()
     if not 0 <= index < device_count():
@@ -82,20 +84,20 @@ def _jax_device(what=None):
 
 
 def current_device() -> int:
-    """Return the index of the GPU that ``cuda`` means. See torch.cuda.current_device."""
+    """Return the index of the current GPU. See torch.cuda.current_device."""
     init()
     return devices.current_cuda_index()
 
 
 def set_device(device) -> None:
-    """Set the GPU that ``cuda`` means in this thread. See torch.cuda.set_device."""
+    """Set this thread's current GPU. See torch.cuda.set_device."""
     index = _index(device)
     if index >= 0:
         devices.set_current_cuda_index(_existing(index))
 
 
 class device:  # noqa: N801
-    """``with torch.cuda.device(1):`` makes ``cuda`` mean that GPU; nothing for None or a negative number."""
+    """``with torch.cuda.device(1):`` makes this GPU the current one; None and negative numbers have no effect."""
 
     def __init__(self, device: Any):
         self.idx = -1 if device is None else _index(device, optional=True)
@@ -114,7 +116,7 @@ class device:  # noqa: N801
 
 
 class device_of(device):  # noqa: N801
-    """``with torch.cuda.device_of(t):`` makes ``cuda`` mean the GPU that ``t`` is on, if it is on one."""
+    """``with torch.cuda.device_of(t):`` makes the GPU of ``t`` the current one, if ``t`` is on a GPU."""
 
     def __init__(self, obj):
         super().__init__(obj.get_device() if obj.is_cuda else -1)
@@ -140,7 +142,7 @@ class _CudaDeviceProperties:
 
 
 def _driver_memory(index: int) -> int | None:
-    """Return the GPU's memory as its driver knows it. (JAX only knows how much of it its allocator may take.)"""
+    """Return the GPU's total memory, as its driver reports it. JAX only knows its allocator's limit."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -152,7 +154,7 @@ def _driver_memory(index: int) -> int | None:
 
 
 def get_device_properties(device=None) -> _CudaDeviceProperties:
-    """Name, capability, memory and processors of a GPU. See torch.cuda.get_device_properties."""
+    """Return a GPU's name, capability, memory and processor count. See torch.cuda.get_device_properties."""
     init()
     index = _index(device, optional=True)
     if not 0 <= index < device_count():
@@ -171,20 +173,18 @@ def get_device_name(device=None) -> str:
 
 
 def get_device_capability(device=None) -> tuple[int, int]:
-    """Return the compute capability of a GPU, (9, 0) for instance. See torch.cuda.get_device_capability."""
+    """Return the compute capability of a GPU, such as (9, 0). See torch.cuda.get_device_capability."""
     properties = get_device_properties(device)
     return properties.major, properties.minor
 
 
 def can_device_access_peer(device, peer_device) -> bool:
-    """Return whether one GPU can read another's memory: JAX moves values between any two. See the function in
-    torch.cuda.
-    """
+    """Return whether one GPU can read another's memory. JAX moves values between any two GPUs."""
     return _existing(device) != _existing(peer_device)
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Return whether there is a GPU: XLA computes bfloat16 on each, natively from capability 8.0. See torch.cuda."""
+    """Return whether a GPU supports bfloat16: natively from capability 8.0, by emulation on all."""
     return is_available() and (including_emulation or get_device_capability() >= (8, 0))
 
 
@@ -194,37 +194,40 @@ def is_tf32_supported() -> bool:
 
 
 def get_arch_list() -> list[str]:
-    """Empty: XLA compiles for the GPU that is there. See torch.cuda.get_arch_list."""
+    """Return an empty list: XLA compiles for the installed GPU. See torch.cuda.get_arch_list."""
     return []
 
 
 def get_gencode_flags() -> str:
-    """Empty, as get_arch_list is. See torch.cuda.get_gencode_flags."""
+    """Return an empty string, like get_arch_list. See torch.cuda.get_gencode_flags."""
     return ""
 
 
 # -- waiting ----------------------------------------------------------------------------------------------------------
 
 def _wait_for(jax_device) -> None:
-    # A device runs what it is given in order: when a computation given now is done, all before it are.
+    # A device runs computations in order: when a new computation is done, all earlier ones are.
     jax.block_until_ready(jax.device_put(np.float32(0), jax_device) + np.float32(1))
 
 
 def synchronize(device=None) -> None:
-    """Wait until a GPU has done all it was given. See torch.cuda.synchronize."""
+    """Wait until a GPU has finished all its work. See torch.cuda.synchronize."""
     found = _jax_device(device)
-    engine.synchronize()        # starts what has been held back
+    engine.synchronize()        # This starts deferred calls.
     _wait_for(found)
 
 
 def cudart() -> NoReturn:
-    """Not built: JAX calls CUDA's run time. AssertionError where there is no GPU. See torch.cuda.cudart."""
+    """Raise NotImplementedError (AssertionError without a GPU): only JAX calls CUDA's runtime.
+
+    See torch.cuda.cudart.
+    """
     init()
     raise NotImplementedError("torch.cuda.cudart is not built: JAX calls CUDA's run time, and no other code can here.")
 
 
 def ipc_collect() -> None:
-    """Nothing: memory is not shared between processes. See torch.cuda.ipc_collect."""
+    """Do nothing: processes do not share GPU memory. See torch.cuda.ipc_collect."""
     init()
 
 
@@ -234,7 +237,7 @@ _stream_ids = itertools.count(1)
 
 
 class Stream(_any_device.Stream):
-    """A name for a queue of work. Here all of a GPU's are one, in the order of the calls. See torch.cuda.Stream."""
+    """A named stream. All streams of a GPU are one queue, in the order of the calls. See torch.cuda.Stream."""
 
     cuda_stream = 0
     device_type = 1
@@ -247,7 +250,7 @@ class Stream(_any_device.Stream):
         self.stream_id = next(_stream_ids) if stream_id is None else stream_id
 
     def query(self) -> bool:
-        """Return whether all work is done: it is, after having waited for it."""
+        """Wait for all work, and return True."""
         self.synchronize()
         return True
 
@@ -268,25 +271,25 @@ _streams = _Streams()
 
 
 def default_stream(device=None) -> Stream:
-    """Return the stream work goes to if no other is named. See torch.cuda.default_stream."""
+    """Return the default stream. See torch.cuda.default_stream."""
     return Stream(_existing(device), stream_id=0)
 
 
 def current_stream(device=None) -> Stream:
-    """Return the stream named last for a GPU. See torch.cuda.current_stream."""
+    """Return a GPU's current stream. See torch.cuda.current_stream."""
     index = _existing(device)
     return _streams.current.get(index) or default_stream(index)
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Name a stream, and make its GPU the current one. See torch.cuda.set_stream."""
+    """Set the current stream, and make its GPU the current one. See torch.cuda.set_stream."""
     if stream is not None:
         set_device(stream.device_index)
         _streams.current[stream.device_index] = stream
 
 
 class StreamContext:
-    """``with torch.cuda.stream(s):`` names a stream for a block; nothing for None."""
+    """``with torch.cuda.stream(s):`` sets the current stream for a block; None has no effect."""
 
     def __init__(self, stream: Stream | None):
         self.stream = stream
@@ -304,12 +307,12 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """Name a stream for a ``with`` block. See torch.cuda.stream."""
+    """Return a context that sets the current stream. See torch.cuda.stream."""
     return StreamContext(stream)
 
 
 class Event(_any_device.Event):
-    """A moment. One made for timing waits, when it is recorded, until the GPU has got there. See torch.cuda.Event."""
+    """A marker in a stream. Recording an event with timing waits for the GPU's earlier work. See torch.cuda.Event."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False,
                  external: bool = False):
@@ -320,7 +323,7 @@ class Event(_any_device.Event):
         self._time: float | None = None
 
     def record(self, stream: Stream | None = None) -> None:
-        """Mark this moment, in the order of a stream's work."""
+        """Record the event after a stream's work so far."""
         self._index = (stream or current_stream()).device_index
         if self.enable_timing:
             synchronize(self._index)
@@ -328,25 +331,25 @@ class Event(_any_device.Event):
 
     @classmethod
     def from_ipc_handle(cls, device: Any, handle: bytes) -> NoReturn:
-        """NotImplementedError: events are of one process."""
+        """Raise NotImplementedError: processes do not share events."""
         raise NotImplementedError("torch.cuda.Event.from_ipc_handle is not built: events are of one process")
 
     def ipc_handle(self) -> NoReturn:
-        """NotImplementedError: events are of one process."""
+        """Raise NotImplementedError: processes do not share events."""
         raise NotImplementedError("torch.cuda.Event.ipc_handle is not built: events are of one process")
 
     def query(self) -> bool:
-        """Return whether the GPU has got there: it has, after having waited for it."""
+        """Wait for the event, and return True."""
         self.synchronize()
         return True
 
     def synchronize(self) -> None:
-        """Wait until the GPU has got there."""
+        """Wait until the GPU has reached the event."""
         if self._index is not None and not self.enable_timing:
             synchronize(self._index)
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this event to ``end_event``."""
+        """Return the milliseconds from this event to ``end_event``."""
         if not (self.enable_timing and end_event.enable_timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self._time is None or end_event._time is None:
@@ -358,7 +361,7 @@ class Event(_any_device.Event):
 
 
 class _EventOfDevice(Event):
-    """What ``torch.Event("cuda")`` makes: its first argument is the device."""
+    """The class of ``torch.Event("cuda")``, whose first argument is the device."""
 
     def __init__(self, device: Any = None, **kwargs: Any):
         super().__init__(**kwargs)
@@ -369,18 +372,19 @@ _any_device.STREAMS["cuda"], _any_device.EVENTS["cuda"] = Stream, _EventOfDevice
 
 # -- memory -----------------------------------------------------------------------------------------------------------
 
-_peaks_at_reset: dict[int, tuple[int, int]] = {}  # the allocator's peak at the reset, the largest value seen since
+# Maps a GPU to (the allocator's peak at the reset, the largest value seen since).
+_peaks_at_reset: dict[int, tuple[int, int]] = {}
 
 
 def _stats(device=None) -> dict[str, int]:
-    """What JAX's allocator knows; nothing where there is no GPU, as in PyTorch."""
+    """Return the statistics of JAX's allocator; an empty dict without a GPU, as in PyTorch."""
     if not is_available():
         return {}
     return _jax_device(device).memory_stats() or {}
 
 
 def _peak(device=None) -> int:
-    """Return the most memory ever in use or, after a reset, since then.
+    """Return the peak of memory in use, since the last reset if there was one.
 
     JAX cannot reset its peak. A higher peak than at the reset is exact; below it, only what was seen when asked counts.
     """
@@ -395,29 +399,29 @@ def _peak(device=None) -> int:
 
 
 def memory_allocated(device=None) -> int:
-    """Return bytes in use by arrays. See torch.cuda.memory_allocated."""
+    """Return the bytes in use by arrays. See torch.cuda.memory_allocated."""
     return _stats(device).get("bytes_in_use", 0)
 
 
 def max_memory_allocated(device=None) -> int:
-    """Return the most bytes in use so far. See torch.cuda.max_memory_allocated."""
+    """Return the peak of bytes in use. See torch.cuda.max_memory_allocated."""
     return _peak(device)
 
 
 def memory_reserved(device=None) -> int:
-    """Return bytes JAX's allocator has taken from the GPU. See torch.cuda.memory_reserved."""
+    """Return the bytes that JAX's allocator has reserved. See torch.cuda.memory_reserved."""
     stats = _stats(device)
     return stats.get("pool_bytes", stats.get("bytes_in_use", 0))
 
 
 def max_memory_reserved(device=None) -> int:
-    """Return the most bytes JAX's allocator has had from the GPU. See torch.cuda.max_memory_reserved."""
+    """Return the peak of bytes that JAX's allocator has reserved. See torch.cuda.max_memory_reserved."""
     stats = _stats(device)
     return stats.get("peak_pool_bytes", stats.get("peak_bytes_in_use", 0))
 
 
 def reset_peak_memory_stats(device=None) -> None:
-    """Count max_memory_allocated from here on. See torch.cuda.reset_peak_memory_stats."""
+    """Reset the peak of max_memory_allocated. See torch.cuda.reset_peak_memory_stats."""
     index = _existing(device)
     stats = _stats(index)
     _peaks_at_reset[index] = stats.get("peak_bytes_in_use", 0), stats.get("bytes_in_use", 0)
@@ -427,7 +431,7 @@ reset_max_memory_allocated = reset_peak_memory_stats
 
 
 def memory_stats(device=None) -> OrderedDict[str, int]:
-    """JAX's allocator's statistics under PyTorch's names, as far as it keeps them. See torch.cuda.memory_stats."""
+    """Return the statistics that JAX's allocator keeps, by PyTorch's names. See torch.cuda.memory_stats."""
     stats = _stats(device)
     if not stats:
         return OrderedDict()
@@ -439,7 +443,7 @@ def memory_stats(device=None) -> OrderedDict[str, int]:
 
 
 def memory_summary(device=None, abbreviated: bool = False) -> str:
-    """Return a table of what memory_stats says. See torch.cuda.memory_summary."""
+    """Return a table of memory_stats. See torch.cuda.memory_summary."""
     index = _existing(device)
     stats = memory_stats(index)
     rows = [("Allocated memory", "allocated_bytes"), ("GPU reserved memory", "reserved_bytes")]
@@ -452,23 +456,23 @@ def memory_summary(device=None, abbreviated: bool = False) -> str:
 
 
 def mem_get_info(device=None) -> tuple[int, int]:
-    """Return bytes free and in all, of what JAX may use of the GPU. See torch.cuda.mem_get_info."""
+    """Return (free, total) bytes of the GPU memory that JAX can use. See torch.cuda.mem_get_info."""
     stats = _stats(_existing(device))
     limit = stats.get("bytes_limit", 0)
     return limit - stats.get("bytes_in_use", 0), limit
 
 
 def host_memory_stats() -> OrderedDict[str, int]:
-    """Empty: JAX keeps none. See torch.cuda.host_memory_stats."""
+    """Return an empty dict: JAX keeps no such statistics. See torch.cuda.host_memory_stats."""
     return OrderedDict()
 
 
 def empty_cache() -> None:
-    """Nothing: what JAX's allocator has, it keeps for the next array. See torch.cuda.empty_cache."""
+    """Do nothing: JAX's allocator keeps its memory for later arrays. See torch.cuda.empty_cache."""
 
 
 def set_per_process_memory_fraction(fraction: float, device=None) -> None:
-    """RuntimeError: JAX reads XLA_PYTHON_CLIENT_MEM_FRACTION once, when it starts. See the function in PyTorch."""
+    """Raise RuntimeError: JAX reads XLA_PYTHON_CLIENT_MEM_FRACTION only when it starts."""
     init()
     raise RuntimeError("JAX sets its share of the GPU's memory when it starts. Instead of\n"
                        f"    torch.cuda.set_per_process_memory_fraction({fraction})\n"
@@ -511,7 +515,7 @@ def __getattr__(name: str):
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the current GPU's generator; nothing if there is no GPU. See torch.cuda.manual_seed."""
+    """Seed the current GPU's generator, if there is a GPU. See torch.cuda.manual_seed."""
     seed = int(seed)
     if is_available():
         _generator().manual_seed(seed)
@@ -525,13 +529,13 @@ def manual_seed_all(seed: int) -> None:
 
 
 def seed() -> None:
-    """Seed the current GPU's generator with a number that is different each time. See torch.cuda.seed."""
+    """Seed the current GPU's generator with a random number. See torch.cuda.seed."""
     if is_available():
         _generator().seed()
 
 
 def seed_all() -> None:
-    """Seed each GPU's generator with one number that is different each time. See torch.cuda.seed_all."""
+    """Seed each GPU's generator with the same random number. See torch.cuda.seed_all."""
     if is_available():
         manual_seed_all(_generator(0).seed())
 
@@ -552,7 +556,7 @@ def get_rng_state_all() -> list:
 
 
 def set_rng_state(new_state, device="cuda") -> None:
-    """Set the state of a GPU's generator; nothing if there is no GPU. See torch.cuda.set_rng_state."""
+    """Set the state of a GPU's generator, if there is a GPU. See torch.cuda.set_rng_state."""
     if is_available():
         _generator(device).set_state(new_state)
 

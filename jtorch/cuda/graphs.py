@@ -1,6 +1,4 @@
-"""torch.cuda.graphs: kernels recorded and replayed. XLA launches a compiled program as a whole, so there is nothing to
-record.
-"""
+"""torch.cuda.graphs: CUDA graphs, which jtorch does not build. XLA launches a compiled program as a whole."""
 from __future__ import annotations
 
 from typing import Any, NoReturn
@@ -9,7 +7,7 @@ _INSTEAD = "is not built: what repeats is compiled, and its kernels are launched
 
 
 class CUDAGraph:
-    """Recorded kernels: not built. See torch.cuda.CUDAGraph."""
+    """A graph of captured kernels. Not built. See torch.cuda.CUDAGraph."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise NotImplementedError."""
@@ -17,22 +15,22 @@ class CUDAGraph:
 
 
 class graph:  # noqa: N801
-    """A block whose kernels are recorded: not built. See torch.cuda.graph."""
+    """A context that captures kernels. Not built. See torch.cuda.graph."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         raise NotImplementedError(f"torch.cuda.graph {_INSTEAD}")
 
 
 def make_graphed_callables(*args: Any, **kwargs: Any) -> NoReturn:
-    """Not built. See torch.cuda.make_graphed_callables."""
+    """Raise NotImplementedError. See torch.cuda.make_graphed_callables."""
     raise NotImplementedError(f"torch.cuda.make_graphed_callables {_INSTEAD}")
 
 
 def graph_pool_handle() -> NoReturn:
-    """Not built. See torch.cuda.graph_pool_handle."""
+    """Raise NotImplementedError. See torch.cuda.graph_pool_handle."""
     raise NotImplementedError(f"torch.cuda.graph_pool_handle {_INSTEAD}")
 
 
 def is_current_stream_capturing() -> bool:
-    """False: nothing is recorded. See torch.cuda.is_current_stream_capturing."""
+    """Return False: nothing is captured. See torch.cuda.is_current_stream_capturing."""
     return False

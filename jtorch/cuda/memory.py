@@ -1,4 +1,4 @@
-"""torch.cuda.memory: what allocators hold."""
+"""torch.cuda.memory: statistics of JAX's allocator."""
 from __future__ import annotations
 
 import os
@@ -33,44 +33,44 @@ change_current_allocator = refused("cuda.memory.change_current_allocator", "XLA_
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
-    """Return the share of the GPU's memory that JAX may take. See torch.cuda.get_per_process_memory_fraction."""
+    """Return the fraction of the GPU's memory that JAX can use. See torch.cuda.get_per_process_memory_fraction."""
     init()
     return float(os.environ.get("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.75"))      # JAX's default
 
 
 def memory_cached(device: Any = None) -> int:
-    """Return the deprecated name of ``memory_reserved``. See torch.cuda.memory_cached."""
+    """Return ``memory_reserved`` under its deprecated name. See torch.cuda.memory_cached."""
     warned.warn("`torch.cuda.memory_cached` has been renamed to `torch.cuda.memory_reserved`", FutureWarning)
     return memory_reserved(device)
 
 
 def max_memory_cached(device: Any = None) -> int:
-    """Return the deprecated name of ``max_memory_reserved``. See torch.cuda.max_memory_cached."""
+    """Return ``max_memory_reserved`` under its deprecated name. See torch.cuda.max_memory_cached."""
     warned.warn("`torch.cuda.max_memory_cached` has been renamed to `torch.cuda.max_memory_reserved`", FutureWarning)
     return max_memory_reserved(device)
 
 
 def reset_max_memory_cached(device: Any = None) -> None:
-    """The deprecated name of ``reset_peak_memory_stats``. See torch.cuda.reset_max_memory_cached."""
+    """Call ``reset_peak_memory_stats`` under its deprecated name. See torch.cuda.reset_max_memory_cached."""
     warned.warn("torch.cuda.reset_max_memory_cached now calls torch.cuda.reset_peak_memory_stats, which resets /all/ peak "
                 "memory stats.", FutureWarning)
     reset_peak_memory_stats(device)
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
-    """Nothing: only peaks are kept. See torch.cuda.reset_accumulated_memory_stats."""
+    """Do nothing: only peaks are kept. See torch.cuda.reset_accumulated_memory_stats."""
 
 
 class MemPool:
-    """A part of memory with an allocator of its own: not built. See torch.cuda.MemPool."""
+    """A memory pool with its own allocator. Not built. See torch.cuda.MemPool."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         raise NotImplementedError(f"torch.cuda.{type(self).__name__} {_INSTEAD}")
 
 
 class CUDAPluggableAllocator(MemPool):
-    """An allocator of one's own: not built. See torch.cuda.CUDAPluggableAllocator."""
+    """A user-defined allocator. Not built. See torch.cuda.CUDAPluggableAllocator."""
 
 
 class use_mem_pool(MemPool):  # noqa: N801
-    """A block that allocates in a pool: not built. See torch.cuda.use_mem_pool."""
+    """A context that allocates in a pool. Not built. See torch.cuda.use_mem_pool."""

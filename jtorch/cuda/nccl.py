@@ -1,4 +1,4 @@
-"""torch.cuda.nccl: the library by which GPUs exchange data. XLA calls it; its functions cannot be called from here."""
+"""torch.cuda.nccl: NCCL, the library for communication between GPUs. Only XLA calls its functions."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _PACKAGES = ("nvidia-nccl-cu13", "nvidia-nccl-cu12")
 
 
 def version() -> tuple[int, ...]:
-    """Return the version of the NCCL that is installed for JAX. See torch.cuda.nccl.version."""
+    """Return the version of the NCCL package that JAX uses. See torch.cuda.nccl.version."""
     for name in _PACKAGES:
         try:
             return tuple(int(part) for part in metadata.version(name).split(".")[:3])
@@ -22,7 +22,7 @@ def version() -> tuple[int, ...]:
 
 
 def is_available(tensors: Iterable[Any]) -> bool:
-    """Return False: NCCL's functions take no tensors here. See torch.cuda.nccl.is_available."""
+    """Return False: NCCL's functions do not take tensors. See torch.cuda.nccl.is_available."""
     return False
 
 

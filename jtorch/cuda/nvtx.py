@@ -1,4 +1,4 @@
-"""torch.cuda.nvtx: marks on NVIDIA's timelines. torch.profiler.record_function marks those that are written here."""
+"""torch.cuda.nvtx: marks for NVIDIA's tools, which are not built. Use torch.profiler.record_function."""
 from __future__ import annotations
 
 import contextlib
@@ -15,7 +15,7 @@ range_push = range_pop = range_start = range_end = mark = _absent
 
 @contextlib.contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """A marked block. See torch.cuda.nvtx.range."""
+    """Mark a block. See torch.cuda.nvtx.range."""
     range_push(msg.format(*args, **kwargs))
     try:
         yield

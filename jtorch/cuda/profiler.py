@@ -1,4 +1,4 @@
-"""torch.cuda.profiler: NVIDIA's profiler switched on and off. torch.profiler writes timelines here."""
+"""torch.cuda.profiler: control of NVIDIA's profiler, which is not built. Use torch.profiler."""
 from __future__ import annotations
 
 import contextlib
@@ -7,7 +7,7 @@ from typing import NoReturn
 
 
 def start() -> NoReturn:
-    """Not built. See torch.cuda.profiler.start."""
+    """Raise NotImplementedError. See torch.cuda.profiler.start."""
     raise NotImplementedError("torch.cuda.profiler is not built; torch.profiler.profile writes a timeline, GPUs included.")
 
 
@@ -16,6 +16,6 @@ stop = init = start
 
 @contextlib.contextmanager
 def profile() -> Iterator[None]:
-    """Not built. See torch.cuda.profiler.profile."""
+    """Raise NotImplementedError. See torch.cuda.profiler.profile."""
     start()
     yield

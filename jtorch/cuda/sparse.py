@@ -1,4 +1,4 @@
-"""torch.cuda.sparse: the classes of sparse tensors on a GPU, which old scripts name."""
+"""torch.cuda.sparse: classes of sparse tensors on a GPU, for old scripts."""
 from __future__ import annotations
 
 from jtorch._api.typed_tensors import CUDA_SPARSE as _CUDA_SPARSE

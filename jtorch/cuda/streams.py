@@ -1,4 +1,4 @@
-"""torch.cuda.streams: queues of work and moments in them."""
+"""torch.cuda.streams: streams and events."""
 from __future__ import annotations
 
 from jtorch.cuda import Event as Event
@@ -8,7 +8,7 @@ __all__ = ["Event", "ExternalStream", "Stream"]
 
 
 class ExternalStream(Stream):
-    """A stream of another library: work is in one queue here, which others' streams are not.
+    """A stream of another library. Not built, since JAX's work does not go to other libraries' streams.
 
     See torch.cuda.ExternalStream.
     """

@@ -1,5 +1,4 @@
-"""torch.jit as PyTorch has it when scripting is switched off (``PYTORCH_JIT=0``): functions and modules stay what they
-are.
+"""torch.jit as in PyTorch with scripting switched off (``PYTORCH_JIT=0``): it returns functions and modules unchanged.
 
 So code that is decorated with ``@torch.jit.script`` runs. What was traced with an example can be saved, as a program of
 torch.export; what needs TorchScript itself raises NotImplementedError.
@@ -24,11 +23,12 @@ __all__ = ["Attribute", "Final", "RecursiveScriptModule", "ScriptModule", "TopLe
            "trace_module", "unused", "wait"]
 
 
-_examples: weakref.WeakKeyDictionary[Any, tuple[tuple, dict]] = weakref.WeakKeyDictionary()     # of what was traced
+# Maps each traced function to its example arguments.
+_examples: weakref.WeakKeyDictionary[Any, tuple[tuple, dict]] = weakref.WeakKeyDictionary()
 
 
 class ScriptModule(Module):
-    """A module whose methods PyTorch would compile: here they run as they are. See torch.jit.ScriptModule.
+    """A module whose methods PyTorch would compile; jtorch runs them as Python. See torch.jit.ScriptModule.
 
     Modules that are no subclass of it are not scripted, so ``isinstance`` says of them that they are not.
     """
@@ -37,23 +37,23 @@ class ScriptModule(Module):
         super().__init__()
 
     def save(self, f: Any, **kwargs: Any) -> None:
-        """Write the module as ``torch.jit.save`` does: NotImplementedError unless it was traced."""
+        """Write the module as ``torch.jit.save`` does; raise NotImplementedError unless it was traced."""
         save(self, f, **kwargs)
 
 
 class RecursiveScriptModule(ScriptModule):
-    """What PyTorch's ``script`` makes of a module, and nothing makes here: ``script`` gives the module itself."""
+    """The class of PyTorch's scripted modules. It has no instances: ``script`` returns the module itself."""
 
 
 class TracedModule(ScriptModule):
-    """What PyTorch's ``trace`` makes of a module, and nothing makes here: ``trace`` gives the module itself."""
+    """The class of PyTorch's traced modules. It has no instances: ``trace`` returns the module itself."""
 
     def __init__(self, orig: Any, id_set: Any = None, _compilation_unit: Any = None):
         raise NotImplementedError("torch.jit.TracedModule is not built; torch.jit.trace(module) gives the module itself.")
 
 
 class TopLevelTracedModule(TracedModule):
-    """As TracedModule: of the module that was traced, whose parts are traced too."""
+    """The class of PyTorch's outermost traced module, like TracedModule."""
 
 
 ScriptFunction, CompilationUnit = (placeholder("jit", n) for n in ("ScriptFunction", "CompilationUnit"))
@@ -63,25 +63,25 @@ _get_trace_graph = placeholder("jit", "_get_trace_graph")
 
 
 class TracerWarning(Warning):
-    """What tracing warns of in PyTorch. Nothing of the example is frozen here, so it is never given."""
+    """PyTorch's warning about tracing. It is never given, since jtorch freezes nothing of the example."""
 
     @staticmethod
     def ignore_lib_warnings() -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class Error(RuntimeError):
-    """What a TorchScript program would raise: never raised here."""
+    """The error of a TorchScript program. It is never raised."""
 
 
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
-    """``obj`` itself. See torch.jit.script."""
+    """Return ``obj`` itself. See torch.jit.script."""
     return obj
 
 
 def trace(func: Callable, example_inputs: Any = None, optimize: Any = None, check_trace: bool = True, check_inputs: Any = None,
           check_tolerance: float = 1e-05, strict: bool = True, **others: Any) -> Callable:
-    """``func`` itself: nothing of the example is frozen in it. See torch.jit.trace.
+    """Return ``func`` itself, with nothing of the example frozen in it. See torch.jit.trace.
 
     The example is kept for ``save``; a module gets a method of this name.
     """
@@ -127,7 +127,7 @@ def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
 
 @contextlib.contextmanager
 def optimized_execution(should_optimize: bool) -> Iterator[None]:
-    """Nothing. See torch.jit.optimized_execution."""
+    """Do nothing. See torch.jit.optimized_execution."""
     yield
 
 
@@ -142,14 +142,14 @@ def Attribute(value: Any, type: Any) -> Any:
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Return whether ``obj`` is of a class, or of one of several. See torch.jit.isinstance."""
+    """Return whether ``obj`` is an instance of a class, or of one of several. See torch.jit.isinstance."""
     wanted = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
     kinds: list[Any] = [get_origin(t) or t for t in wanted]
     return any([builtins.isinstance(obj, kind) for kind in kinds])
 
 
 def is_scripting() -> bool:
-    """False. See torch.jit.is_scripting."""
+    """Return False. See torch.jit.is_scripting."""
     return False
 
 
@@ -162,12 +162,12 @@ def fork(func: Callable, *args: Any, **kwargs: Any) -> Any:
 
 
 def wait(future: Any) -> Any:
-    """What ``fork`` has returned. See torch.jit.wait."""
+    """Return the result of ``fork``. See torch.jit.wait."""
     return future
 
 
 def save(m: Any, f: Any, _extra_files: Any = None) -> None:
-    """Write a function or module that was traced, as StableHLO with its state. See torch.jit.save.
+    """Write a traced function or module as StableHLO with its state. See torch.jit.save.
 
     It is what the model does for inputs like the example that ``trace`` was given; the first dim may have another size where
     the model allows it.
@@ -181,7 +181,7 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
 
 
 def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
-    """Return the program that ``save`` has written, as a module; it runs without the model's Python.
+    """Load a program written by ``save`` as a module, which runs without the model's Python code.
 
     See torch.jit.load.
     """

@@ -1,4 +1,4 @@
-"""torch.jit._recursive: what PyTorch has compiled of modules, which is nothing here."""
+"""torch.jit._recursive: PyTorch's store of compiled modules, which is empty."""
 from __future__ import annotations
 
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""torch.jit.annotations: types that annotations of TorchScript use."""
+"""torch.jit.annotations: types for annotations of TorchScript."""
 from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: F401, UP035 (PyTorch's names, which packages import from here)
@@ -8,10 +8,10 @@ from jtorch.tensor import Tensor as Tensor
 
 
 class BroadcastingListCls:
-    """``BroadcastingList2[int]`` in an annotation: several numbers, or one for all."""
+    """The type ``BroadcastingList2[int]`` in an annotation: several numbers, or one number for all."""
 
     def __getitem__(self, types: Any) -> None:
-        """Nothing: annotations are not read."""
+        """Return None, since annotations are not read."""
 
 
 for _n in range(1, 7):

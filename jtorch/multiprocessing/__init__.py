@@ -1,4 +1,4 @@
-"""torch.multiprocessing: Python's, with PyTorch's names beside it.
+"""torch.multiprocessing: Python's multiprocessing with PyTorch's additional names.
 
 Tensors that are sent to a process, or put on a queue, share their memory from then on (``_api/shared_memory.py``). Processes
 are best started with ``spawn``, since JAX's threads do not survive a fork.
@@ -32,7 +32,7 @@ _strategy = "file_descriptor"
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Keep the name; descriptors are sent in any case. See torch.multiprocessing.set_sharing_strategy."""
+    """Store the strategy's name, which has no effect. See torch.multiprocessing.set_sharing_strategy."""
     global _strategy
     if new_strategy not in _STRATEGIES:
         raise AssertionError(f"invalid sharing strategy {new_strategy!r}, expected one of {_STRATEGIES}")
@@ -40,12 +40,12 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 
 def get_sharing_strategy() -> str:
-    """What was set last. See torch.multiprocessing.get_sharing_strategy."""
+    """Return the strategy that was set last. See torch.multiprocessing.get_sharing_strategy."""
     return _strategy
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """Return the names that are accepted. See torch.multiprocessing.get_all_sharing_strategies."""
+    """Return the accepted names. See torch.multiprocessing.get_all_sharing_strategies."""
     return _STRATEGIES
 
 
@@ -53,7 +53,7 @@ def get_all_sharing_strategies() -> set[str]:
 
 
 class ProcessException(Exception):
-    """A process has failed: the ``error_index``-th of those that were started together."""
+    """The error for a failed process. ``error_index`` is its index among the processes started together."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int):
         super().__init__(msg)
@@ -64,11 +64,11 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """A process has failed with an exception, whose traceback is in the message."""
+    """The error for a process that raised an exception; the message has the traceback."""
 
 
 class ProcessExitedException(ProcessException):
-    """A process has ended with a signal or an exit code of its own."""
+    """The error for a process that ended with a signal or a nonzero exit code."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None):
         super().__init__(msg, error_index, error_pid)
@@ -83,7 +83,7 @@ class ProcessExitedException(ProcessException):
 
 def spawn(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> Any:
-    """Run ``fn(i, *args)`` in ``nprocs`` fresh processes, and wait for them. See torch.multiprocessing.spawn.
+    """Run ``fn(i, *args)`` in ``nprocs`` new processes, and wait for them. See torch.multiprocessing.spawn.
 
     Where one fails the others are ended, and its exception is raised. Without ``join`` returns a ``ProcessContext``.
     """
@@ -95,7 +95,7 @@ def spawn(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool = True, da
 
 def start_processes(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
                     start_method: str = "spawn") -> Any:
-    """``spawn`` with processes that are started in a given way. See torch.multiprocessing.start_processes."""
+    """Run ``spawn`` with a given start method. See torch.multiprocessing.start_processes."""
     context: Any = _multiprocessing.get_context(start_method)
     folder = tempfile.mkdtemp(prefix="jtorch-errors-")
     processes, files = [], []
@@ -111,14 +111,14 @@ def start_processes(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool 
 
 
 def _run(fn: Callable, i: int, args: tuple, error_file: str) -> None:
-    """What a process does: an exception goes into a file, since its other ways to the parent may be blocked."""
+    """Run ``fn`` in a process. An exception is written to a file, since pipes to the parent may be blocked."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)       # it ends when the parent has gone
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)       # The process ends when its parent ends.
     try:
         fn(i, *args)
     except KeyboardInterrupt:
-        pass        # the parent has ended it
+        pass        # The parent interrupted this process.
     except Exception:  # noqa: BLE001 (raised in the parent)
         with open(error_file, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(traceback.format_exc())
@@ -126,7 +126,7 @@ def _run(fn: Callable, i: int, args: tuple, error_file: str) -> None:
 
 
 _PR_SET_PDEATHSIG = 1
-_PATIENCE = 30      # seconds that a process is given to end before it is killed
+_PATIENCE = 30      # Seconds to wait for a process to end before killing it. A larger value delays the parent's error.
 
 
 class ProcessContext:
@@ -137,11 +137,13 @@ class ProcessContext:
         self.sentinels = {process.sentinel: index for index, process in enumerate(processes)}
 
     def pids(self) -> list[int]:
-        """Return the processes' numbers."""
+        """Return the process ids."""
         return [int(process.pid) for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until a process ends; True if all have. See torch.multiprocessing.spawn.ProcessContext.join.
+        """Wait until a process ends, and return whether all have ended.
+
+        See torch.multiprocessing.spawn.ProcessContext.join.
 
         If one has failed, the others are ended (after ``grace_period`` seconds, if given), and its exception is raised.
         """
@@ -183,7 +185,7 @@ class ProcessContext:
 
 
 class SpawnContext(ProcessContext):
-    """The name that ProcessContext had once."""
+    """ProcessContext under its old name."""
 
     def __init__(self, processes: list, error_files: list[str]):
         warned.warn("SpawnContext is renamed to ProcessContext since 1.4 release.")
@@ -191,9 +193,9 @@ class SpawnContext(ProcessContext):
 
 
 def _set_thread_name(name: str) -> None:
-    """Nothing: Python's threads are named by ``threading``."""
+    """Do nothing: ``threading`` names Python's threads."""
 
 
 def _get_thread_name() -> str:
-    """Return the name that ``threading`` knows the thread by."""
+    """Return the thread's name in ``threading``."""
     return threading.current_thread().name

@@ -1,4 +1,4 @@
-"""torch.multiprocessing.reductions: how tensors are sent to processes, and references that do not keep memory alive."""
+"""torch.multiprocessing.reductions: pickling of tensors for other processes, and weak references to storages."""
 from __future__ import annotations
 
 import weakref
@@ -11,7 +11,7 @@ from jtorch.tensor import Tensor
 
 
 class StorageWeakRef:
-    """A reference to a storage that does not keep it alive. Two of one storage are equal."""
+    """A weak reference to a storage. References to the same storage are equal."""
 
     __slots__ = ("_ref", "cdata")
 
@@ -21,7 +21,7 @@ class StorageWeakRef:
         self._ref = weakref.ref(untyped._storage)
 
     def expired(self) -> bool:
-        """Return whether the memory is gone."""
+        """Return whether the storage was freed."""
         return self._ref() is None
 
     def __hash__(self) -> int:
@@ -32,9 +32,7 @@ class StorageWeakRef:
 
 
 def reduce_tensor(tensor: Tensor) -> tuple[Callable[..., Tensor], tuple]:
-    """Return a function and its arguments: ``multiprocessing`` sends both, and the call gives the tensor in the other
-    process.
-    """
+    """Return a function and arguments that rebuild the tensor in another process."""
     make, arguments, *state = reduced_tensor(tensor)
     return (_with_state, (make, arguments, state[0])) if state and state[0] is not None else (make, arguments)
 

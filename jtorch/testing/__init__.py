@@ -1,4 +1,4 @@
-"""torch.testing: comparing what a program computes with what it should, and tensors to try it with."""
+"""torch.testing: comparison of results with expected values, and random test tensors."""
 from jtorch.testing._comparison import assert_allclose, assert_close
 from jtorch.testing._creation import make_tensor
 

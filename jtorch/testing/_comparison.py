@@ -1,4 +1,4 @@
-"""Comparing what a program computes with what it should."""
+"""Comparison of results with expected values."""
 from __future__ import annotations
 
 import math
@@ -20,7 +20,7 @@ _TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (
 
 
 class _Mismatch(Exception):
-    """What does not match: the exception to raise, with its message."""
+    """A mismatch: the exception to raise and its message."""
 
     def __init__(self, kind: type[Exception], message: str, at: tuple = ()):
         self.kind = kind
@@ -31,7 +31,7 @@ class _Mismatch(Exception):
 def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
                  atol: float | None = None, equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True,
                  check_layout: bool = True, check_stride: bool = False, msg: str | Callable[[str], str] | None = None) -> None:
-    """AssertionError with what differs, where and by how much, unless ``actual`` is close to ``expected``.
+    """Raise AssertionError unless ``actual`` is close to ``expected``; the message describes the difference.
 
     Tensors, numbers, NumPy arrays, None, and sequences and mappings of them. Close is
     ``|actual - expected| <= atol + rtol * |expected|``; without tolerances they follow from the dtype (float32: 1.3e-6 and
@@ -52,7 +52,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
 def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True,
                     msg: str = "") -> None:
-    """The old form of assert_close, which does not compare dtypes and devices. See torch.testing.assert_allclose."""
+    """Compare without dtypes, as the older form of assert_close. See torch.testing.assert_allclose."""
     if not isinstance(actual, Tensor):
         actual = tensor(actual)
     if not isinstance(expected, Tensor):
@@ -76,7 +76,7 @@ class _Checks:
         self.rtol, self.atol, self.equal_nan, self.attributes = rtol, atol, equal_nan, attributes
 
     def compare(self, actual: Any, expected: Any, at: tuple) -> None:
-        """Raise _Mismatch; ``at`` says where in nested containers this is."""
+        """Compare two objects and raise _Mismatch if they differ. ``at`` is the path within nested containers."""
         strings = isinstance(actual, str) or isinstance(expected, str)
         if isinstance(actual, Sequence) and isinstance(expected, Sequence) and not strings:
             self._sequences(actual, expected, at)
@@ -155,7 +155,7 @@ class _Checks:
 
 
 def _elements(actual: Any, expected: Any, matches: Any, rtol: float, atol: float) -> str:
-    """How many elements differ, and where most."""
+    """Return a message with the number of mismatched elements and the greatest differences."""
     total, wrong = matches.numel(), int((~matches).sum())
     if not (actual.is_floating_point() or actual.is_complex()):
         actual, expected = actual.to(named("int64")), expected.to(named("int64"))

@@ -1,4 +1,4 @@
-"""Tensors to try a program with."""
+"""Random tensors for tests."""
 from __future__ import annotations
 
 import math
@@ -17,8 +17,7 @@ __all__ = ["make_tensor"]
 def make_tensor(*shape: Any, dtype: Dtype, device: Any, low: float | None = None, high: float | None = None,
                 requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
                 memory_format: Any = None) -> Tensor:
-    """Return a tensor of numbers drawn evenly from ``[low, high)``: -9 to 9, 0 to 9 (uint8) or 0 to 1 (bool) unless
-    given.
+    """Return a tensor of uniform numbers from ``[low, high)``, by default -9 to 9, 0 to 9 (uint8) or 0 to 1 (bool).
 
     ``noncontiguous`` leaves gaps between the elements, ``exclude_zero`` replaces zeros. ValueError where ``low`` is not less
     than ``high``, or where a gradient of integers is asked for. See torch.testing.make_tensor.
@@ -43,7 +42,7 @@ def make_tensor(*shape: Any, dtype: Dtype, device: Any, low: float | None = None
 
 
 def _limits(dtype: Dtype, low: Any, high: Any) -> tuple[Any, Any]:
-    """Between which numbers is drawn: as given, as far as the dtype goes."""
+    """Return the limits of the numbers to draw, clamped to the dtype's range."""
     floating = dtype.is_floating_point or dtype.is_complex
     start, end = (0, 2) if dtype == named("bool") else (-9, 9 if floating else 10)
     low, high = start if low is None else low, end if high is None else high
@@ -63,7 +62,7 @@ def _limits(dtype: Dtype, low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def _range(dtype: Dtype) -> tuple[Any, Any]:
-    """Return the least number of a dtype, and the greatest; one more for integers, where PyTorch can draw it."""
+    """Return a dtype's range. For integers the upper limit is exclusive, except for int64."""
     if dtype == named("bool"):
         return 0, 2
     if dtype.is_floating_point or dtype.is_complex:
@@ -77,7 +76,7 @@ def _drawn(size: tuple, dtype: Dtype, device: Any, low: Any, high: Any) -> Any:
     small = dtype.itemsize == 1
     made = functions.empty(size, device=device, dtype=named("float32") if small else dtype)
     real = functions.view_as_real(made) if dtype.is_complex else made
-    if high - low >= finfo(made.dtype).max:     # more than uniform_ takes
+    if high - low >= finfo(made.dtype).max:     # The range is larger than uniform_ accepts.
         real.uniform_(low / 2, high / 2).mul_(2)
     else:
         real.uniform_(low, high)

@@ -1,1 +1,1 @@
-"""torch.testing._internal: what packages take from PyTorch's own tests."""
+"""torch.testing._internal: names of PyTorch's test suite that packages use."""

@@ -1,4 +1,4 @@
-"""torch.testing._internal.common_utils: the base of test cases with tensors."""
+"""torch.testing._internal.common_utils: the base class of test cases with tensors."""
 from __future__ import annotations
 
 import random
@@ -28,12 +28,10 @@ def set_rng_seed(seed: int | None = None) -> None:
 
 
 class TestCase(unittest.TestCase):
-    """A test case whose ``assertEqual`` takes tensors, and numbers that are nearly equal. Each test has the same
-    seeds.
-    """
+    """A test case whose ``assertEqual`` compares tensors and numbers with tolerances. It seeds the generators."""
 
-    __test__ = False            # of pytest: subclasses are tests, this is none
-    precision, rel_tol = 0.0, 0.0       # the least tolerances
+    __test__ = False            # pytest collects subclasses but not this class.
+    precision, rel_tol = 0.0, 0.0       # the smallest tolerances
 
     def __init_subclass__(cls, **kwargs: Any):
         super().__init_subclass__(**kwargs)
@@ -46,7 +44,7 @@ class TestCase(unittest.TestCase):
     def assertEqual(self, x: Any, y: Any, msg: str | Callable[[str], str] | None = None, *,     # type: ignore[override]
                     atol: float | None = None, rtol: float | None = None, equal_nan: bool = True, exact_dtype: bool = True,
                     exact_device: bool = False, exact_layout: bool = False, exact_stride: bool = False) -> None:
-        """AssertionError unless tensors, numbers or containers of them are close, and other objects equal."""
+        """Raise AssertionError unless tensors, numbers or containers of them are close, and other objects are equal."""
         __tracebackhide__ = True
         options: dict[str, Any] = {"atol": atol, "rtol": rtol, "equal_nan": equal_nan, "exact_dtype": exact_dtype,
                                    "exact_device": exact_device, "exact_layout": exact_layout, "exact_stride": exact_stride}
@@ -75,13 +73,13 @@ class TestCase(unittest.TestCase):
 
     def assertNotEqual(self, x: Any, y: Any, msg: str | None = None, *, atol: float | None = None,      # type: ignore[override]
                        rtol: float | None = None, **kwargs: Any) -> None:
-        """AssertionError if ``assertEqual`` finds no difference."""
+        """Raise AssertionError if ``assertEqual`` finds no difference."""
         with self.assertRaises(AssertionError, msg=msg):        # noqa: PT027
             self.assertEqual(x, y, msg, atol=atol, rtol=rtol, **kwargs)     # noqa: PT009
 
 
 def _alike(x: Any, other: Any) -> Any:
-    """Return a sequence or a number that is compared with a tensor, as a tensor."""
+    """Convert a sequence or number to a tensor if the other operand is a tensor."""
     if isinstance(other, Tensor) and isinstance(x, (Sequence, int, float, complex)) and not isinstance(x, str):
         return as_tensor(x, dtype=other.dtype, device=other.device)
     return as_tensor(x) if isinstance(x, np.ndarray) and isinstance(other, (Tensor, np.ndarray)) else x
