@@ -13,7 +13,7 @@ from benchmarks.larger import CONVOLUTIONS
 from benchmarks.measure import Result, geometric_mean, measure
 from benchmarks.workloads import WORKLOADS
 
-MEAN_BARS = (0.75, 1.4)     # of PyTorch's time, of jax.jit's
+MEAN_BARS = (0.75, 1.4)     # Limits for the means: of PyTorch's time, and of jax.jit's.
 
 
 def _row(r: Result) -> str:

@@ -77,7 +77,8 @@ def _compared(name: str, rounds: int) -> tuple[Run, Run, Run]:
 def main(only: str, rounds: int) -> None:
     """Prints the table."""
     from benchmarks.programs import PROGRAMS
-    subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())      # writes the bytecode
+    # The import writes the bytecode.
+    subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())
     print(f"{'':45} {'whole program, s':^31} {'longest wait, s':^23} {'a step, ms':^21} {'peak, MiB':^20}")
     print(f"{'':45}" + " PyTorch cold  /   warm  /   PyTorch  cold   warm   PyTorch jtorch  /    PyTorch jtorch  /")
     ratios: list[tuple[float, float, float]] = []

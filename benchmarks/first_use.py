@@ -112,7 +112,8 @@ def main() -> None:
     parser.add_argument("--programs", type=Path, help="a folder of programs written for PyTorch")
     given = parser.parse_args()
     found: dict[str, list] = {"torch": [], "jtorch": []}
-    subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())      # writes the bytecode
+    # The import writes the bytecode.
+    subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())
     for _ in range(given.rounds):
         for library, rows in found.items():
             rows.append(probe(library))

@@ -123,7 +123,7 @@ def alive() -> dict[str, int]:
     counts = dict.fromkeys([kind.__name__ for kind in KEPT], 0)
     for o in gc.get_objects():
         for kind in KEPT:
-            if issubclass(type(o), kind):       # not isinstance: others' proxies answer that, and some with a warning
+            if issubclass(type(o), kind):       # isinstance would ask proxies of other libraries, and some of these warn.
                 counts[kind.__name__] += 1
     return counts
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks.workloads import Step, Workload
 
-WARM_UP = 60        # steps at least; jtorch compiles on the way
-PATIENCE = 20.0     # seconds that a warm-up may take where steps still compile something
+WARM_UP = 60        # Lower limit of warm-up steps, while jtorch compiles.
+PATIENCE = 20.0     # Upper limit in seconds for a warm-up with compilations.
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Result:
     of_torch: float
     of_jax: float | None
     within_bars: bool | None
-    torch_faults: float         # pages a step that the system had to provide, whatever else the machine does
+    torch_faults: float         # Pages per step that the system provided. Other work on the machine does not change them.
     jtorch_faults: float
 
     def as_dict(self) -> dict:
@@ -65,7 +65,8 @@ def _warm_up(step: Step, n: int, compiled: Callable[[], int]) -> None:
 def _check_agreement(name: str, steps: list[Step]) -> None:
     first = [[float(step()) for _ in range(3)] for step in steps]
     for other in first[1:]:
-        if not np.allclose(first[0], other, rtol=5e-3):      # ResNet-18's third: up to 1.5e-3 in float32, 1e-14 in float64
+        # The third loss of ResNet-18 differs most in float32; in float64 the libraries agree.
+        if not np.allclose(first[0], other, rtol=5e-3):
             raise AssertionError(f"{name}: the libraries compute different things: {first}")
 
 

@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-MEMORY_BAR = 1.3        # of PyTorch's peak
-GROWTH_BAR = 16 << 20   # bytes that a loop may grow by after its warm-up
-SLOW = {"exceptions", "lengths that vary"}      # a tenth of the turns: an error, or a new shape, takes milliseconds
-WARM_UP = {"lengths that vary": 12_000}         # turns, where 2,000 do not fill the caches
-STEPS, SECONDS = 30, 5  # of a workload, before its peak is taken: whichever takes longer
+MEMORY_BAR = 1.3        # Limit for the ratio to PyTorch's peak.
+GROWTH_BAR = 16 << 20   # Growth in bytes that a loop may have after its warm-up.
+SLOW = {"exceptions", "lengths that vary"}      # These take milliseconds a turn, so they run a tenth of the turns.
+WARM_UP = {"lengths that vary": 12_000}         # Warm-up turns; fewer do not fill the caches.
+STEPS, SECONDS = 30, 5  # The peak is taken after so many steps or seconds of a workload, whichever takes longer.
 
 
 def main(only: str = "", steps: int = 100_000) -> int:

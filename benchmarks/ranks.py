@@ -19,9 +19,9 @@ from typing import Any
 
 from benchmarks.models import training
 
-SIZES = (1, 1_000, 100_000, 1_000_000, 25_000_000)      # float32s of an all-reduce
+SIZES = (1, 1_000, 100_000, 1_000_000, 25_000_000)      # Numbers of float32 in an all-reduce.
 WIDTHS = (512, 1024, 1024, 1024, 64)
-BATCH = 128     # of a rank
+BATCH = 128     # Batch size of a rank.
 
 
 def _median(step: Callable[[], Any], turns: int, before: int) -> float:

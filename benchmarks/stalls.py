@@ -60,7 +60,8 @@ def _median(runs: Iterable[Run]) -> Run:
 
 def main(only: str, rounds: int) -> None:
     """Print the table."""
-    subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())      # writes the bytecode
+    # The import writes the bytecode.
+    subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())
     print(f"{'':43}{'whole, s':^24}{'first turn, s':^16}{'longest later, s (at)':^30}{'late turn, ms':^24}")
     print(f"{'':43}" + " PyTorch jtorch  ratio   PyTorch jtorch   PyTorch        jtorch          PyTorch  jtorch ratio")
     wholes: list[float] = []

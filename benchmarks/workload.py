@@ -18,8 +18,8 @@ class Workload:
     name: str
     eager: Callable[[Any], Step]
     jitted: Callable[[], Step] | None = None
-    steps: int = 200                        # in one round
-    bars: tuple[float | None, float | None] = (None, None)      # of PyTorch's time, of jax.jit's
+    steps: int = 200                        # Steps in one round.
+    bars: tuple[float | None, float | None] = (None, None)  # Limits for the ratios: of PyTorch's time, and of jax.jit's.
 
 
 def cross_entropy(logits, labels):

@@ -1,8 +1,8 @@
-"""Trains a small transformer, character by character, on the Python manual's own text, and lets it write.
+"""Train a small transformer on the text of Python's manual, character by character, and sample from it.
 
     python examples/char_lm.py --steps 600
 
-The text comes with Python (``pydoc_data.topics``), so nothing is downloaded. The script is PyTorch's, but for the import.
+The text comes with Python (``pydoc_data.topics``), so nothing is downloaded. Only the import differs from a PyTorch script.
 """
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f"This example uses tqdm, and {error.name} is not installed. Install it with: pip install jtorch-jax[demo]")
 
-CONTEXT = 64        # characters that the model sees
+CONTEXT = 64        # The model sees this many characters.
 WIDTH, HEADS, LAYERS = 96, 4, 2
 
 
 def load_text():
-    """The help topics of Python's manual, in plain characters."""
+    """Return the help topics of Python's manual, in plain characters."""
     from pydoc_data.topics import topics
     text = "\n\n".join(topics[name] for name in sorted(topics))
     return text.encode("ascii", "ignore").decode()
 
 
 class Windows(Dataset):
-    """Every stretch of ``CONTEXT + 1`` characters of a text, as numbers."""
+    """All windows of ``CONTEXT + 1`` characters of a text, as numbers."""
 
     def __init__(self, tokens):
         self.tokens = tokens
@@ -45,7 +45,7 @@ class Windows(Dataset):
 
 
 class CharLM(nn.Module):
-    """A decoder-only transformer: each character is predicted from those before it."""
+    """A decoder-only transformer: it predicts each character from the characters before it."""
 
     def __init__(self, characters):
         super().__init__()
@@ -57,7 +57,7 @@ class CharLM(nn.Module):
         self.head = nn.Linear(WIDTH, characters)
 
     def forward(self, tokens):
-        """Scores for the character that follows each of ``tokens``: (batch, length) -> (batch, length, characters)."""
+        """Return scores for the next character of each of ``tokens``: (batch, length) -> (batch, length, characters)."""
         n = tokens.shape[1]
         x = self.embedding(tokens) + self.position(torch.arange(n, device=tokens.device))
         mask = nn.Transformer.generate_square_subsequent_mask(n, device=tokens.device)
@@ -65,7 +65,7 @@ class CharLM(nn.Module):
 
 
 def train(model, data, steps):
-    """Trains for so many steps. Returns the losses."""
+    """Train for so many steps, and return the losses."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=steps)
     losses = []
@@ -91,7 +91,7 @@ def train(model, data, steps):
 
 @torch.no_grad()
 def write(model, start, length, temperature=0.7):
-    """Goes on from ``start`` for so many characters. The window slides, so the shapes stay the same."""
+    """Continue ``start`` for so many characters. The window slides, so the shapes stay the same."""
     tokens = start
     window = F.pad(start, (CONTEXT - start.shape[0], 0))[None]
     for _ in range(length):
@@ -103,7 +103,7 @@ def write(model, start, length, temperature=0.7):
 
 
 def arguments():
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description="Trains a small transformer on text.")
     parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--batch", type=int, default=32)
@@ -113,7 +113,7 @@ def arguments():
 
 
 def main():
-    """Trains, and prints what the model writes."""
+    """Train the model, and print a sample."""
     args = arguments()
     torch.manual_seed(args.seed)
     text = load_text()

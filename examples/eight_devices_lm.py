@@ -1,7 +1,7 @@
-"""The model of ``sharded_lm.py`` on eight devices of one process: split in three ways, with the losses of one device.
+"""Train the model of ``sharded_lm.py`` on eight devices of one process, split in three ways, with equal losses.
 
 Run it with ``XLA_FLAGS=--xla_force_host_platform_device_count=8 python -m jtorch examples/eight_devices_lm.py``, or on GPUs
-with ``--device cuda``. PyTorch has no such thing: there each device is a process.
+with ``--device cuda``. PyTorch has no equivalent: there each device is a process.
 """
 import argparse
 
@@ -15,20 +15,20 @@ from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, 
 
 
 def one_device(model, device):
-    """As it is."""
+    """Leave the model on one device."""
     model.to(device)
     return lambda x: x.to(device)
 
 
 def batches(model, device):
-    """Each device has the parameters, and an eighth of the batch."""
+    """Split the batch: each device has all parameters and an eighth of the batch."""
     mesh = init_device_mesh(device, (8,))
     distribute_module(model, mesh)
     return lambda x: distribute_tensor(x, mesh, [Shard(0)])
 
 
 def parameters(model, device):
-    """Each device has an eighth of parameters, gradients and the optimizer's states, and of the batch."""
+    """Split all: each device has an eighth of parameters, gradients, the optimizer's states and the batch."""
     mesh = init_device_mesh(device, (8,))
     for block in model.blocks:
         fully_shard(block, mesh=mesh)
@@ -37,7 +37,9 @@ def parameters(model, device):
 
 
 def layers(model, device):
-    """Two groups of devices have half of the batch each; within a group each device has a quarter of each layer."""
+    """Split layers: two groups of devices have half of the batch each, and a device of a group has a quarter of each
+    layer.
+    """
     mesh = init_device_mesh(device, (2, 4), mesh_dim_names=("dp", "tp"))
     plan = {"up": ColwiseParallel(use_local_output=False), "down": RowwiseParallel(use_local_output=False)}
     for block in model.blocks:

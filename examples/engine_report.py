@@ -1,10 +1,10 @@
-"""What the engine does with a training loop: what it compiles, when, at which line, and what it saves.
+"""Show the engine's work on a training loop: the compiled programs, with their lines, times and gains.
 
     python examples/engine_report.py
 
-Calls run one by one until the same calls have come back often enough; then they become one compiled program. The loops
-below do the same step in four ways, and say what each did to the engine. With JTORCH_ENGINE=eager in the environment
-nothing is put together, for comparison.
+Calls run one by one. Once the same calls have repeated often enough, the engine compiles them as one program. The loops
+below make the same step in four ways, and print the engine's work for each. Set JTORCH_ENGINE=eager in the environment to
+compare with a run without programs.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BATCH, FEATURES, CLASSES = 32, 64, 10
 
 
 def main():
-    """Runs the four loops."""
+    """Run the four loops."""
     torch.manual_seed(0)
     train = Trainer()
     print("1. A plain loop. Each step is forward, backward, optimizer.step() and loss.item().\n")
@@ -46,7 +46,7 @@ def main():
 
 
 class Trainer:
-    """A network of three layers, and its training step on random data."""
+    """A network of three layers with its training step on random data."""
 
     def __init__(self):
         sizes = (FEATURES, 128, 128, CLASSES)
@@ -55,13 +55,13 @@ class Trainer:
         self.X, self.y = torch.randn(BATCH, FEATURES), torch.randint(CLASSES, (BATCH,))
 
     def forward(self, X):
-        """The scores of the classes."""
+        """Return the scores of the classes."""
         for weight in self.weights[:-1]:
             X = F.relu(F.linear(X, weight))
         return F.linear(X, self.weights[-1])
 
     def step(self, batch, look=None):
-        """One step on so many samples. ``look(loss)`` is called before ``backward()``."""
+        """Make one step with so many samples. Call ``look(loss)`` before ``backward()``."""
         loss = F.cross_entropy(self.forward(self.X[:batch]), self.y[:batch])
         if look is not None:
             look(loss)
@@ -72,18 +72,18 @@ class Trainer:
 
 
 def read(loss):
-    """Reads the loss: it has to be computed now."""
+    """Read the loss, so it must be computed now."""
     if loss.item() != loss.item():
         raise FloatingPointError("the loss is nan")
 
 
 def norm(loss):
-    """Prints something of the loss that other steps do not ask for."""
+    """Print a norm that other steps do not compute."""
     print(f"   (here a step prints log10 of the loss: {loss.log10().item():.2f})")
 
 
 def loop(steps):
-    """Runs the steps, then prints how long they took and what the engine did meanwhile."""
+    """Run the steps, then print their times and the engine's counters."""
     start = torch.engine.report().counters
     seconds, compiled = [], []
     for step in steps:
@@ -98,7 +98,7 @@ def loop(steps):
 
 
 def print_times(seconds, compiled):
-    """The first step, the typical step before and after compiling, and the steps that compiled."""
+    """Print the first step, the typical step before and after compiling, and the steps with compilations."""
     print(f"   first step                {duration(seconds[0])}")
     if not compiled:
         print(f"   the others, typically     {duration(median(seconds[1:]))}")
@@ -113,19 +113,19 @@ def print_times(seconds, compiled):
 
 
 def print_counters(before, after):
-    """What the engine's counters say of one loop."""
+    """Print the changes of the engine's counters in one loop."""
     traces = after.traces - before.traces
     print(f"   {traces} traces ended, {after.program_runs - before.program_runs} of them as programs; "
           f"{after.programs - before.programs} programs compiled; {after.departures - before.departures} departures")
 
 
 def duration(seconds):
-    """A duration that fits its size."""
+    """Return a duration in a suitable unit."""
     return f"{seconds * 1e3:8.2f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:8.0f} µs"
 
 
 def table(report):
-    """The programs of a report, each with the line at which its trace ended."""
+    """Print the programs of a report with the lines of their traces' ends."""
     rows = []
     for e in report.events:
         if e.kind == "program":

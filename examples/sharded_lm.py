@@ -1,4 +1,5 @@
-"""A small language model whose parameters two processes share: fully_shard, a checkpoint, and loading it on any number.
+"""Train a small language model sharded over two processes with fully_shard, and load its checkpoint on any number of
+them.
 
 Run it with ``python -m jtorch -m torch.distributed.run --standalone --nproc-per-node 2 examples/sharded_lm.py``.
 """
@@ -14,7 +15,7 @@ from torch.distributed.fsdp import fully_shard
 
 
 class Block(torch.nn.Module):
-    """Adds to each vector what a network of two layers makes of it."""
+    """Adds the result of a network of two layers to each vector."""
 
     def __init__(self, width: int):
         super().__init__()
@@ -26,7 +27,7 @@ class Block(torch.nn.Module):
 
 
 class Model(torch.nn.Module):
-    """Guesses a character from the four before it."""
+    """Predicts a character from the four characters before it."""
 
     def __init__(self, characters: int, width: int = 64, blocks: int = 2):
         super().__init__()
@@ -49,14 +50,14 @@ def main(steps: int) -> None:
     numbers = torch.tensor([letters.index(c) for c in text])
     inputs, targets = numbers.unfold(0, 4, 1)[:-1], numbers[4:]
 
-    torch.manual_seed(0)                        # the same parameters on all ranks; each then keeps its part
+    torch.manual_seed(0)                        # All ranks draw the same parameters; each then keeps its part.
     net = Model(len(letters))
     for block in net.blocks:
-        fully_shard(block)                      # one block at a time is whole
+        fully_shard(block)                      # Only one block at a time is whole.
     fully_shard(net)
     optimizer = torch.optim.AdamW(net.parameters(), lr=3e-3)
     for step in range(steps):
-        chosen = (torch.arange(64) + step * 64 * n + rank * 64) % len(inputs)       # each rank its own batch
+        chosen = (torch.arange(64) + step * 64 * n + rank * 64) % len(inputs)       # Each rank has its own batch.
         loss = F.cross_entropy(net(inputs[chosen]), targets[chosen])
         loss.backward()
         torch.nn.utils.clip_grad_norm_(net.parameters(), 1.)

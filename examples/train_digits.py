@@ -1,9 +1,9 @@
-"""Trains a network on scikit-learn's handwritten digits: a PyTorch script, but for the import.
+"""Train a network on scikit-learn's handwritten digits. Only the import differs from a PyTorch script.
 
     python examples/train_digits.py --epochs 30 --out digits.png --checkpoint digits.pt
 
-Modules, a DataLoader and the usual loop: forward, backward, step, print. Nothing is decorated and nothing is marked for
-compilation. With ``--checkpoint`` each epoch is saved, and a run that was interrupted goes on where it stopped.
+It has modules, a DataLoader and the usual loop: forward, backward, step, print. There are no decorators. ``--checkpoint`` saves
+each epoch and resumes an interrupted run.
 """
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ except ModuleNotFoundError as error:
     sys.exit(f"This example uses scikit-learn, matplotlib and tqdm, and {error.name} is not installed. "
              "Install them with: pip install jtorch-jax[demo]")
 
-GOAL = 0.97         # of the digits that the network has not seen
+GOAL = 0.97         # The goal is the accuracy on unseen digits.
 BATCH = 64
 HIDDEN = 256
 
 
 def load_data(device):
-    """The 1797 digits of 8x8 pixels in random order, as ``(X, y)`` to train on and ``(X, y)`` to test on."""
+    """Load the 1797 digits of 8x8 pixels in random order, as ``(X, y)`` to train on and ``(X, y)`` to test on."""
     images, labels = load_digits(return_X_y=True)
     X = torch.from_numpy(images).float() / 16
     y = torch.from_numpy(labels).long()
@@ -42,19 +42,19 @@ def load_data(device):
 
 
 def make_model(device):
-    """A network of two hidden layers."""
+    """Make a network of two hidden layers."""
     return nn.Sequential(nn.Linear(64, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 10)).to(device)
 
 
 @torch.no_grad()
 def evaluate(model, X, y):
-    """Mean loss and accuracy."""
+    """Return the mean loss and the accuracy."""
     scores = model(X)
     return F.cross_entropy(scores, y).item(), (scores.argmax(dim=1) == y).float().mean().item()
 
 
 def train_epoch(model, optimizer, batches):
-    """One pass over the data in random order. Returns the mean loss."""
+    """Make one pass over the data in random order, and return the mean loss."""
     total = 0.0
     for X, y in batches:
         loss = F.cross_entropy(model(X), y)
@@ -66,13 +66,13 @@ def train_epoch(model, optimizer, batches):
 
 
 def save(path, model, optimizer, curve):
-    """Writes all that a run needs to go on: the file is the old one or the new one, whatever happens meanwhile."""
+    """Write all data needed to resume. After a crash the file is either the old one or the new one."""
     torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "curve": curve,
                 "random": torch.get_rng_state()}, path)
 
 
 def resume(path, model, optimizer):
-    """Takes over what ``save`` wrote, if there is anything. Returns the curve so far."""
+    """Restore the state written by ``save``, if there is any. Return the curve so far."""
     if path is None or not Path(path).exists():
         return []
     saved = torch.load(path)
@@ -84,11 +84,12 @@ def resume(path, model, optimizer):
 
 
 def train(model, training, test, epochs, checkpoint=None):
-    """Trains for so many epochs. Returns each epoch's training loss, test loss and test accuracy."""
+    """Train for so many epochs. Return each epoch's training loss, test loss and test accuracy."""
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
     curve = resume(checkpoint, model, optimizer)
     batches = DataLoader(TensorDataset(*training), batch_size=BATCH, shuffle=True)
-    with tqdm(total=epochs, initial=len(curve), unit="epoch", disable=None) as bar:     # None: shown only on a terminal
+    # disable=None shows the bar only on a terminal.
+    with tqdm(total=epochs, initial=len(curve), unit="epoch", disable=None) as bar:
         for epoch in range(len(curve) + 1, epochs + 1):
             curve.append((train_epoch(model, optimizer, batches), *evaluate(model, *test)))
             if checkpoint is not None:
@@ -105,7 +106,7 @@ BLUE, ORANGE, GREY = "#2f6db3", "#d9822b", "#8a8f98"
 
 
 def plot(curve, path):
-    """Writes the losses and the accuracy of each epoch to a PNG file."""
+    """Write the losses and the accuracy of each epoch to a PNG file."""
     epochs = range(1, len(curve) + 1)
     losses, test_losses, accuracies = zip(*curve, strict=True)
     figure = Figure(figsize=(9, 3.6), dpi=150, layout="constrained")
@@ -125,7 +126,7 @@ def plot(curve, path):
 
 
 def draw(axes, title, lines):
-    """Lines over epochs, without the frame's upper and right side."""
+    """Draw lines over epochs, without the frame's upper and right side."""
     for x, y, color, label in lines:
         axes.plot(x, y, color=color, label=label, linewidth=1.8, marker="o", markersize=3)
     axes.set_title(title, loc="left", fontsize=11)
@@ -137,7 +138,7 @@ def draw(axes, title, lines):
 
 
 def arguments():
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description="Trains a network on handwritten digits.")
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
@@ -148,7 +149,7 @@ def arguments():
 
 
 def main():
-    """Trains, draws, and says how well it went; the exit status is 1 below the goal."""
+    """Train, draw, and report the accuracy. Return 1 below the goal."""
     args = arguments()
     torch.manual_seed(args.seed)
     training, test = load_data(args.device)

@@ -1,8 +1,9 @@
-"""Trains a variational autoencoder on scikit-learn's digits and writes a picture of digits that it makes up.
+"""Train a variational autoencoder on scikit-learn's digits, and draw new digits.
 
     python examples/vae_digits.py --epochs 40 --out made_up_digits.png
 
-Kingma and Welling, Auto-Encoding Variational Bayes (2013). The script is PyTorch's, but for the import.
+Kingma and Welling, Auto-Encoding Variational Bayes (2013). Only the import differs from a PyTorch
+script.
 """
 from __future__ import annotations
 
@@ -35,14 +36,14 @@ class VAE(nn.Module):
         self.decoder = nn.Sequential(nn.Linear(LATENT, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, PIXELS))
 
     def forward(self, x):
-        """The reconstruction's logits, and mean and log variance of the code."""
+        """Return the reconstruction's logits, and the mean and log variance of the code."""
         mean, log_variance = self.encoder(x).chunk(2, dim=1)
         code = mean + torch.randn_like(mean) * (0.5 * log_variance).exp()
         return self.decoder(code), mean, log_variance
 
 
 def loss_of(model, x):
-    """The negative evidence lower bound per digit."""
+    """Return the negative evidence lower bound per digit."""
     logits, mean, log_variance = model(x)
     reconstruction = F.binary_cross_entropy_with_logits(logits, x, reduction="sum")
     divergence = -0.5 * (1 + log_variance - mean ** 2 - log_variance.exp()).sum()
@@ -50,7 +51,7 @@ def loss_of(model, x):
 
 
 def train(model, data, epochs):
-    """Trains for so many epochs. Returns each epoch's mean loss."""
+    """Train for so many epochs, and return each epoch's mean loss."""
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     curve = []
     for epoch in tqdm(range(1, epochs + 1), unit="epoch", disable=None):
@@ -69,7 +70,7 @@ def train(model, data, epochs):
 
 @torch.no_grad()
 def picture(model, x, path):
-    """Writes a PNG: digits and their reconstructions above, made-up ones below."""
+    """Write a PNG with digits and reconstructions above, and new digits below."""
     same = model(x[:10])[0].sigmoid()
     new = model.decoder(torch.randn(40, LATENT)).sigmoid()
     rows = torch.cat([x[:10], same, new]).reshape(6, 10, 8, 8)
@@ -85,7 +86,7 @@ def picture(model, x, path):
 
 
 def arguments():
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description="Trains a variational autoencoder on handwritten digits.")
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
@@ -94,7 +95,7 @@ def arguments():
 
 
 def main():
-    """Trains and draws."""
+    """Train and draw."""
     args = arguments()
     torch.manual_seed(args.seed)
     x = torch.from_numpy(load_digits().data).float() / 16

@@ -1,1 +1,1 @@
-"""What is made from the op records: the type stubs and the coverage page. Not part of the package."""
+"""Generators and checks: type stubs, pages, the documentation site, mutants, GPU checks. Not part of the package."""

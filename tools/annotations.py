@@ -1,10 +1,10 @@
-"""From the annotations in the sources to the types a caller sees in the stubs."""
+"""Translate annotations of the sources to the types in the stubs."""
 from __future__ import annotations
 
 import ast
 from typing import Any
 
-# Written with `builtins.`, because a stub's own names hide int, float, bool, sum, …
+# The names begin with `builtins.`, because a stub's own names hide int, float, bool and sum.
 BUILTINS = {n: f"builtins.{n}" for n in ("int", "float", "bool", "complex", "str", "bytes", "object", "type", "dict", "set",
                                          "list", "tuple", "slice")}
 INTS = "Sequence[builtins.int]"
@@ -33,12 +33,12 @@ _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 
 def argument_type(annotation: Any) -> str:
-    """The type of what may be passed for a parameter: any sequence where the source says tuple or list."""
+    """Return the type of an argument: any sequence if the source says tuple or list."""
     return _translate(annotation, ARGUMENTS, sequences=True)
 
 
 def result_type(annotation: Any) -> str:
-    """The type of what comes back."""
+    """Return the type of a result."""
     return _translate(annotation, RESULTS, sequences=False)
 
 
@@ -53,7 +53,7 @@ def _translate(annotation: Any, names: dict[str, str], *, sequences: bool) -> st
 def _type(node: ast.expr, names: dict[str, str], sequences: bool) -> str:
     match node:
         case ast.Name(id=name) if name.endswith("_result"):
-            return name     # a named tuple, in overloads.pyi
+            return name     # The class is a named tuple of overloads.pyi.
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return names.get(name, "Any")
         case ast.Subscript(value=ast.Name(id="Literal")):

@@ -17,19 +17,19 @@ _TYPES = set("Tensor int SymInt float bool str Scalar ScalarType Device Layout M
 
 
 def _is_plain(schema) -> bool:
-    """Whether TorchScript's containers and type variables are not in it."""
+    """Return whether a schema is free of TorchScript's containers and type variables."""
     return all(v.type.base() in _TYPES for v in (*schema.arguments, *schema.returns)) and not schema.is_vararg
 
 
 def _is_of_tensors(name: str, given: Any) -> bool:
-    """Whether it is more than one of TorchScript's builtins for strings, lists and numbers."""
+    """Return whether an operator is more than a TorchScript builtin for strings, lists and numbers."""
     if name[0].isupper() or name.startswith("__"):
         return False
     return name.startswith(("_assert", "sym_")) or "Tensor" in str(given)
 
 
 def written() -> str:
-    """The file's text."""
+    """Return the text of the file."""
     lines = []
     for given in torch._C._jit_get_all_schemas():
         name = given.name.removeprefix("aten::")
@@ -39,7 +39,7 @@ def written() -> str:
                 "int", "float", "complex", "str", "int_float", "float_int", "int_complex", "complex_int", "float_complex",
                 "complex_float", "bool", "t", "Scalar") and not given.arguments[-1].kwarg_only:
             continue
-        if given.overload_name.startswith("list_"):     # of Python's lists
+        if given.overload_name.startswith("list_"):     # These are overloads of Python's lists.
             continue
         text = str(given).strip().replace("b|a", "a|b")
         try:
@@ -52,7 +52,7 @@ def written() -> str:
 
 
 def composites() -> str:
-    """The names of the operators that call others, one a line."""
+    """Return the names of the composite operators, one a line."""
     names = [line.partition("(")[0] for line in written().splitlines()]
     return "".join(f"{name}\n" for name in names if _is_composite(name))
 
@@ -60,12 +60,12 @@ def composites() -> str:
 def _is_composite(name: str) -> bool:
     try:
         return torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "CompositeImplicitAutograd")
-    except RuntimeError:        # an operator of TorchScript
+    except RuntimeError:        # This is an operator of TorchScript.
         return False
 
 
 def main() -> int:
-    """The command; its status says whether the file is as it should be."""
+    """Write the files, or with --check compare them; return the exit status."""
     texts = {FILE: written(), COMPOSITES: composites()}
     if "--check" in sys.argv:
         return int(any(file.read_text() != text for file, text in texts.items()))

@@ -1,8 +1,8 @@
-"""The code of a page of the docs: its Python blocks, and what they are to print. ``python tools/blocks.py page.md`` runs pages.
+"""The code blocks of a page, with their expected output. ``python tools/blocks.py page.md`` runs pages.
 
-A block that begins ```python skip is shown but not run, and one that names a package (```python optax) is run where that is
-installed. ``...`` in a text block stands for anything. A block with a title (```python title="train.py") is a file, and the
-```bash block behind it is run beside it.
+A ```python skip block is shown but not run. A block with a package name (```python optax) is run if the package is installed.
+``...`` in a text block matches anything. A block with a title (```python title="train.py") is a file, and the ```bash block
+after it is run beside it.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SAME = doctest.OutputChecker()
 
 
 class Block(NamedTuple):
-    """Python code of a page, the line it starts at, and what it is to print (None: not checked)."""
+    """Python code of a page, its first line, and its expected output (None: not checked)."""
 
     code: str
     line: int
@@ -29,7 +29,7 @@ class Block(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command of a page, the files that it needs, a package that it needs, and what it is to print."""
+    """A command of a page, its files, the package it needs, and its expected output."""
 
     line: str
     files: dict[str, str]
@@ -38,7 +38,7 @@ class Command(NamedTuple):
 
 
 def blocks(text: str) -> list[Block]:
-    """The Python blocks of a page."""
+    """Return the Python blocks of a page."""
     found = list(FENCED.finditer(text))
     made = []
     for m, after in zip(found, [*found, None][1:], strict=True):
@@ -49,14 +49,14 @@ def blocks(text: str) -> list[Block]:
 
 
 def runs(kind: str) -> bool:
-    """Whether a block of this kind is Python to be run: alone, or with a package that is here."""
+    """Return whether to run a block of this kind: plain Python, or Python for an installed package."""
     language, _, needs = kind.strip().partition(" ")
     named = needs.isidentifier() and needs != "skip" and importlib.util.find_spec(needs) is not None
     return language == "python" and (not needs or named)
 
 
 def commands(text: str) -> list[Command]:
-    """The commands of a page that are run beside files which the page has."""
+    """Return the commands of a page that run beside files of the page."""
     made, files, found = [], {}, list(FENCED.finditer(text))
     for m, after in zip(found, [*found, None][1:], strict=True):
         titled = re.fullmatch(r'python title="([\w.]+)"', m["kind"])
@@ -70,7 +70,7 @@ def commands(text: str) -> list[Command]:
 
 
 def run(block: Block, page: str, scope: dict[str, Any]) -> str:
-    """What the block prints; its traceback names the page's own line."""
+    """Run a block and return its output. Its traceback names the line of the page."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(compile("\n" * block.line + block.code, page, "exec"), scope)
@@ -78,7 +78,7 @@ def run(block: Block, page: str, scope: dict[str, Any]) -> str:
 
 
 def wrong(page: Path, name: str) -> str | None:
-    """Runs a page; what is not as it says, None if all is."""
+    """Run a page. Return the first difference from its expected output, None if there is none."""
     scope: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page.read_text(encoding="utf-8")):
         got = run(block, name, scope)
@@ -88,7 +88,7 @@ def wrong(page: Path, name: str) -> str | None:
 
 
 def main(pages: list[str], write: Callable[[str], object] = print) -> int:
-    """Runs pages and says of each whether it is right."""
+    """Run pages and report each. Return the exit status."""
     found = [(page, wrong(Path(page), page)) for page in pages]
     for page, text in found:
         write(text or f"{page} is right.")

@@ -1,6 +1,7 @@
-"""Writes docs/coverage.md: which of PyTorch's public names jtorch has. ``python -m tools.coverage``; ``--check`` compares.
+"""Write docs/coverage.md, the table of PyTorch's public names in jtorch. ``python -m tools.coverage``; ``--check``
+compares.
 
-The names come from the installed PyTorch, what is known of each from jtorch's op records.
+The names come from the installed PyTorch, and the details from jtorch's op records.
 """
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from tools.pages import write_or_check
 
 PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
 YES, NO, NONE = "✓", "✗", "–"
-# Where functions are, with what op records call it; and where classes and plain functions are.
+# Maps namespaces of functions to the prefix of their op records. LISTS names namespaces of classes and plain functions.
 TABLES = {"torch": "", "torch.Tensor": "", "torch.linalg": "linalg.", "torch.fft": "fft.", "torch.special": "special.",
           "torch.nn.functional": "nn.functional."}
 LISTS = ("torch.nn", "torch.nn.init", "torch.nn.utils", "torch.optim", "torch.optim.lr_scheduler", "torch.utils.data",
@@ -46,7 +47,7 @@ any order; *in-place* is the form with an underscore (`exp_`).
 
 @dataclass(frozen=True)
 class Row:
-    """One public name of PyTorch."""
+    """A public name of PyTorch, and the cells of its row."""
 
     name: str
     covered: bool
@@ -60,7 +61,7 @@ class Row:
 
 
 def found(path: str) -> Any:
-    """``torch.nn.functional`` -> that module."""
+    """Return the module at a path: ``torch.nn.functional``."""
     try:
         return importlib.import_module(path)
     except ImportError:
@@ -69,7 +70,7 @@ def found(path: str) -> Any:
 
 
 def ours(path: str) -> Any:
-    """jtorch's counterpart, None if there is none."""
+    """Return jtorch's counterpart, None if there is none."""
     at: Any = importlib.import_module("jtorch")
     for part in path.split(".")[1:]:
         at = getattr(at, part, None)
@@ -77,19 +78,19 @@ def ours(path: str) -> Any:
 
 
 def public(space: Any) -> Iterator[tuple[str, Any]]:
-    """The documented public names of a module or class, without modules."""
+    """Return the documented public names of a module or class, without modules."""
     for name in sorted(n for n in dir(space) if n[0] != "_"):
         value = inspect.getattr_static(space, name) if inspect.isclass(space) else getattr(space, name)
         if is_documented(value) and not inspect.ismodule(value):
             yield name, value
 
 
-# Where what a namespace only uses comes from.
+# A namespace only imports names from these modules.
 FOREIGN = ("torch.overrides", "torch._jit_internal", "torch._C", "torch.types")
 
 
 def is_documented(value: Any) -> bool:
-    """Whether ``value`` is PyTorch's and has documentation of more than the line that its bindings get by themselves."""
+    """Return whether ``value`` is PyTorch's and has more documentation than the line of its binding."""
     text = getattr(value, "__doc__", None) or ""
     if isinstance(value, property) or inspect.isgetsetdescriptor(value):
         return bool(text)
@@ -100,14 +101,14 @@ def is_documented(value: Any) -> bool:
 
 
 def functions(path: str) -> list[tuple[str, Any]]:
-    """The names of a table: functions and methods, in-place forms only where there is no other."""
+    """Return the names of a table: functions and methods, and in-place forms without another form."""
     named = [(n, v) for n, v in public(found(path)) if not inspect.isclass(v)]
     plain = {n for n, _ in named}
     return [(n, v) for n, v in named if not (n.endswith("_") and n[:-1] in plain)]
 
 
 def row(path: str, prefix: str, name: str, theirs: Any, known: Mapping[str, str]) -> Row:
-    """The row of one function. See ``page``."""
+    """Return the row of one function. See ``page``."""
     space = ours(path)
     if not is_built(getattr(space, name, None)):
         return Row(f"`{name}`", covered=False)
@@ -118,35 +119,36 @@ def row(path: str, prefix: str, name: str, theirs: Any, known: Mapping[str, str]
 
 
 def written() -> dict[str, str]:
-    """The column *dtypes* of the page as it stands, by ``torch.linalg.inv``."""
+    """Return the column *dtypes* of the existing page, by name (``torch.linalg.inv``)."""
     sections = re.findall(r"^## ([\w.]+)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     return {f"{path}.{name}": cell for path, body in sections
             for name, cell in re.findall(rf"^\| `(\w+)` \| {YES} \| (.*?) \|", body, re.MULTILINE)}
 
 
 def dtypes(name: str) -> str:
-    """The kinds of dtypes that it takes, those that only PyTorch's takes struck out."""
+    """Return the kinds of dtypes an op accepts. Kinds accepted by PyTorch only are struck out."""
     ours, theirs = taken(name)
     return ours + (f"~~{theirs}~~" if theirs else "")
 
 
 def gradient(op: Op | None) -> str:
-    """Whether gradients flow through it."""
+    """Return the cell about gradients."""
     if op is None:
         return ""
     return YES if op.differentiable and not op.dynamic and any(p.kind.startswith("tensor") for p in op.params) else NONE
 
 
 def is_built(value: Any) -> bool:
-    """Whether there is more to a function than an error that says it is not built."""
+    """Return whether a function does more than raise NotImplementedError."""
     if value is None:
         return False
-    code = getattr(inspect.unwrap(value), "__code__", None)     # as written: functions may ask others first
+    # ``unwrap`` finds the original: some functions check for ``__torch_function__`` first.
+    code = getattr(inspect.unwrap(value), "__code__", None)
     return code is None or "NotImplementedError" not in code.co_names or len(code.co_code) > 60
 
 
 def inplace(space: Any, path: str, name: str) -> str:
-    """Whether there is an in-place form; of a function of torch, that is the method."""
+    """Return whether there is an in-place form. For a function of torch, the form is a method."""
     torch = importlib.import_module("torch")
     owner, mine = (torch.Tensor, ours("torch.Tensor")) if path in ("torch", "torch.Tensor") else (found(path), space)
     if name.endswith("_") or not hasattr(owner, f"{name}_"):
@@ -155,7 +157,7 @@ def inplace(space: Any, path: str, name: str) -> str:
 
 
 def out(op: Op | None, path: str, theirs: Any) -> str:
-    """Whether the function takes ``out=``."""
+    """Return whether the function takes ``out=``."""
     if path == "torch.Tensor" or not re.search(r"[*,(]\s*out\s*(=\s*None|:)", theirs.__doc__):
         return NONE
     if op is None:
@@ -164,13 +166,13 @@ def out(op: Op | None, path: str, theirs: Any) -> str:
 
 
 def table(path: str, rows: list[Row]) -> str:
-    """The table of one namespace."""
+    """Return the table of one namespace."""
     head = "| name | here | dtypes | gradient | in-place | out= |\n|---|---|---|---|---|---|"
     return f"## {path}\n\n{head}\n" + "\n".join(map(str, rows))
 
 
 def listing(path: str, rows: list[Row]) -> str:
-    """The names of a namespace without details: those that are here, those that are not."""
+    """Return the names of a namespace without details: present names, then missing names."""
     parts = [f"## {path}"]
     for title, covered in (("Here", True), ("Not here", False)):
         names = ", ".join(r.name for r in rows if r.covered is covered)
@@ -180,7 +182,7 @@ def listing(path: str, rows: list[Row]) -> str:
 
 
 def exported(path: str) -> list[Row]:
-    """The public classes and functions of a namespace that has no table."""
+    """Return the public classes and functions of a namespace without a table."""
     space, mine = found(path), ours(path)
     names = [n for n, v in public(space) if callable(v) and not n.startswith("_")]
     listed = getattr(space, "__all__", None)
@@ -188,7 +190,7 @@ def exported(path: str) -> list[Row]:
 
 
 def page(known: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The text of docs/coverage.md. ``known``: cells of the column *dtypes* that are not worked out again."""
+    """Return the text of docs/coverage.md. ``known`` has cells of the column *dtypes* to reuse."""
     torch = importlib.import_module("torch")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -205,7 +207,7 @@ def page(known: Mapping[str, str] = MappingProxyType({})) -> str:
 
 
 def main(write: Callable[[str], Any] = print) -> int:
-    """Writes the page, or with --check says whether it is stale."""
+    """Write the page, or with --check report a stale page."""
     text = page()
     counts = "\n".join(line for line in text.splitlines() if line.startswith(("| [", "| all")))
     return write_or_check(PAGE, text, "tools.coverage", counts, write)

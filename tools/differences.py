@@ -1,6 +1,7 @@
-"""Writes docs/differences.md: what ops do otherwise than PyTorch's. ``python -m tools.differences``; ``--check`` compares.
+"""Write docs/differences.md, the differences between ops and PyTorch's. ``python -m tools.differences``; ``--check``
+compares.
 
-The list is the one that the op matrix excuses differences by, so nothing else differs in what the matrix looks at.
+The op matrix excuses the differences of this list only. So nothing else differs in the checks of the matrix.
 """
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ gradients, second gradients, methods, in-place forms, `out=` and aliasing. These
 
 
 def row(reason: str, same: list[Difference]) -> str:
-    """The row of all ops that differ for one reason."""
+    """Return the row of all ops with the same reason."""
     ops = ", ".join(f"`{op}`" for op in dict.fromkeys(d.op for d in same))
     dtypes = ", ".join(dict.fromkeys(t for d in same for t in d.dtypes)) or "all"
     checks = ", ".join(dict.fromkeys(c for d in same for c in d.checks))
@@ -33,7 +34,7 @@ def row(reason: str, same: list[Difference]) -> str:
 
 
 def page() -> str:
-    """The text of docs/differences.md."""
+    """Return the text of docs/differences.md."""
     grouped = [(reason, list(same)) for reason, same in groupby(DIFFERENCES, lambda d: d.reason)]
     rows = [row(reason, same) for reason, same in grouped]
     general = "\n".join(f"- {line}" for line in GENERAL)
@@ -42,7 +43,7 @@ def page() -> str:
 
 
 def main(write: Callable[[str], object] = print) -> int:
-    """Writes the page, or with --check says whether it is stale."""
+    """Write the page, or with --check report a stale page."""
     text = page()
     return write_or_check(PAGE, text, "tools.differences", f"{len(DIFFERENCES)} differences", write)
 

@@ -1,4 +1,4 @@
-"""Which dtypes an op takes: PyTorch's first sample of the op is made with each dtype, and jtorch is called with it."""
+"""Find the dtypes an op accepts: make PyTorch's first sample of the op with each dtype, and call jtorch with it."""
 from __future__ import annotations
 
 import contextlib
@@ -9,31 +9,31 @@ from typing import Any
 
 from tests.ops.translate import Translator, Unsupported
 
-# One of each kind, by the letter that the table shows.
+# The table shows one dtype of each kind by this letter.
 KINDS = {"b": "bool", "i": "int64", "h": "bfloat16", "f": "float32", "c": "complex64"}
 
 
 @functools.cache
 def entries() -> dict[str, Any]:
-    """PyTorch's operator database by name, aliases included."""
+    """Return PyTorch's operator database by name, aliases included."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         database = importlib.import_module("torch.testing._internal.common_methods_invocations").op_db
     found: dict[str, Any] = {}
-    for info in reversed(database):     # the first entry of a name is the plain one
+    for info in reversed(database):     # Reversed, so that the first entry of a name remains: it is the plain one.
         found.update(dict.fromkeys((info.name, *(a.name for a in info.aliases)), info))
     return found
 
 
 @functools.cache
 def translator() -> Translator:
-    """From PyTorch's values to jtorch's."""
+    """Return the translator from PyTorch's values to jtorch's."""
     return Translator(importlib.import_module("torch"), importlib.import_module("jtorch"))
 
 
 @functools.cache
 def taken(name: str) -> tuple[str, str]:
-    """(letters of the dtypes that work, letters of those that work in PyTorch only)."""
+    """Return (letters of the accepted dtypes, letters of the dtypes accepted by PyTorch only)."""
     info = entries().get(name) or entries().get(f"nn.functional.{name}")
     if info is None:
         return "", ""
@@ -43,7 +43,7 @@ def taken(name: str) -> tuple[str, str]:
 
 
 def _works(info: Any, name: str, dtype: str) -> bool:
-    """Whether jtorch takes the first sample that PyTorch takes."""
+    """Return whether jtorch accepts the first sample that PyTorch accepts."""
     real = getattr(translator().torch, dtype)
     for sample in translator().samples(info.sample_inputs_func(info, "cpu", real, False)):
         with contextlib.suppress(Unsupported), warnings.catch_warnings():

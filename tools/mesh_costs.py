@@ -1,7 +1,8 @@
-"""What a training step costs on meshes of many devices, on paper: its programs are compiled for virtual CPUs, and not run.
+"""Estimate the cost of a training step on meshes of many devices. The programs are compiled for virtual CPUs and not run.
 
-``python -m tools.mesh_costs 8 64 512`` prints, for each number of devices and each way to split a model, how long compiling
-takes, how large the program is, and what a device sends, by the collectives in XLA's text. docs/scale.md has its figures.
+``python -m tools.mesh_costs 8 64 512`` prints a row for each number of devices and each way to split a model: the compile time,
+the size of the program, and the bytes a device sends in the collectives of XLA's text. docs/measurements/processes.md has its
+figures.
 """
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ BYTES = {"f32": 4, "s32": 4, "u32": 4, "f64": 8, "s64": 8, "bf16": 2, "pred": 1}
 
 
 class Enough(Exception):
-    """The programs are compiled."""
+    """Raised when the programs are compiled, to end the step."""
 
 
 def model_on(way: str, n: int) -> tuple[Any, Any]:
-    """A model of MLPs split in one way over n devices, and a batch."""
+    """Make a model of MLPs, split in one way over n devices, and a batch."""
     import jtorch as torch
     from jtorch.distributed.device_mesh import init_device_mesh
     from jtorch.distributed.fsdp import fully_shard
@@ -46,7 +47,7 @@ def model_on(way: str, n: int) -> tuple[Any, Any]:
 
 
 def compiled_step(way: str, n: int) -> tuple[list, float, float]:
-    """The programs of one step, how long they took to compile, and how long all took."""
+    """Compile the programs of one step. Return them, their compile time, and the time of all."""
     import jtorch as torch
     from jtorch.engine import launch, program
 
@@ -80,7 +81,9 @@ def compiled_step(way: str, n: int) -> tuple[list, float, float]:
 
 
 def sent(line: str) -> tuple[str, float] | None:
-    """The kind of collective in a line of XLA's text, and the bytes that a device sends for it in a ring; None for others."""
+    """Return the kind of a collective in a line of XLA's text, and the bytes a device sends in a ring. None for other
+    lines.
+    """
     found = re.search(rf"= (.*?) ({'|'.join(KINDS)})(?:-start)?\(", line)
     if found is None:
         return None
@@ -92,7 +95,7 @@ def sent(line: str) -> tuple[str, float] | None:
 
 
 def _group(line: str) -> int:
-    """How many devices take part in a collective together."""
+    """Return the number of devices in a collective's group."""
     named = re.search(r"replica_groups=mesh\[(.*?)\] \{(.*?)\}", line)
     if named is not None:
         sizes = dict(re.findall(r"'(\w+)'=(\d+)", named[1]))
@@ -103,9 +106,10 @@ def _group(line: str) -> int:
 
 
 def report(n: int) -> None:
-    """A row for each way."""
+    """Print a row for each way to split."""
     for way in WAYS:
-        if (way == "both" and n <= GROUP) or (way == "tensor parallel" and n > 512):      # each would have the whole batch
+        # Each device would have the whole batch.
+        if (way == "both" and n <= GROUP) or (way == "tensor parallel" and n > 512):
             continue
         programs, seconds, whole = compiled_step(way, n)
         text = [line for p in programs for line in p.as_text().splitlines()]
@@ -117,7 +121,7 @@ def report(n: int) -> None:
 
 
 def main() -> None:
-    """Each number of devices in a process of its own."""
+    """Run each number of devices in a process of its own."""
     print("| devices | split by | lines of the program | compiling it | the first step | collectives | a device sends | takes |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
     for n in map(int, sys.argv[1:] or ["8", "64"]):

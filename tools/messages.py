@@ -1,4 +1,4 @@
-"""Writes docs/messages.md: what common mistakes say, from those that the tests make. ``python -m tools.messages``.
+"""Write docs/messages.md, the messages of common mistakes, from the tests' mistakes. ``python -m tools.messages``.
 
 ``--check`` only compares.
 """
@@ -31,7 +31,7 @@ instead. An error's text is PyTorch's. What to do stands in its notes, which Pyt
 
 
 def run(code: str) -> tuple[str, str, list[str]] | None:
-    """What code says: the kind of its error or warning, the message and the notes; None if it says nothing."""
+    """Run code. Return the kind of its error or warning, the message and the notes; None without a message."""
     scope: dict[str, Any] = {"torch": jtorch, "jax": jax, "np": np, "io": io, "fractions": fractions}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -43,7 +43,7 @@ def run(code: str) -> tuple[str, str, list[str]] | None:
 
 
 def section(mistake: Mistake) -> str:
-    """The part of the page about one mistake."""
+    """Return the part of the page about one mistake."""
     said = run(mistake.wrong)
     assert said is not None, mistake.title
     kind, message, notes = said
@@ -53,7 +53,7 @@ def section(mistake: Mistake) -> str:
 
 
 def _plain(message: str) -> str:
-    """The first sentences of a message: not its colours, and no more than a paragraph."""
+    """Return the first sentences of a message, without colours, and a paragraph at most."""
     first = re.sub(r"\x1b\[\d+m", "", message).partition("\nThe error occurred")[0]
     return first if len(first) < 600 else first[:600].rpartition(". ")[0] + ". …"
 
@@ -63,13 +63,13 @@ def _is_jaxs(note: str) -> bool:
 
 
 def page() -> str:
-    """The text of docs/messages.md."""
+    """Return the text of docs/messages.md."""
     parts = [("## While learning", LEARNING), ("## While porting", PORTING)]
     return "\n\n".join([INTRO.rstrip(), *(s for title, group in parts for s in (title, *map(section, group)))]) + "\n"
 
 
 def main(write: Callable[[str], object] = print) -> int:
-    """Writes the page, or with --check says whether it is stale."""
+    """Write the page, or with --check report a stale page."""
     return write_or_check(PAGE, page(), "tools.messages", f"{len(LEARNING) + len(PORTING)} mistakes", write)
 
 

@@ -1,4 +1,4 @@
-"""The tutorials as notebooks: ``python -m tools.notebooks folder`` makes them, ``--run`` runs each in a kernel of its own.
+"""Make notebooks of the tutorials: ``python -m tools.notebooks folder``. ``--run`` runs each in a kernel of its own.
 
 A cell is a Python block of the page; what the page says that it prints is checked where notebooks are run.
 """
@@ -18,7 +18,7 @@ PAGES = Path(__file__).parent.parent / "docs" / "tutorials"
 
 
 def cells(text: str) -> Iterator[tuple[str, str, str | None]]:
-    """(``markdown`` or ``code``, source, what it is to print) of a page."""
+    """Return (``markdown`` or ``code``, source, expected output) for each cell of a page."""
     at = 0
     found = list(FENCED.finditer(text))
     for k, m in enumerate(found):
@@ -30,14 +30,14 @@ def cells(text: str) -> Iterator[tuple[str, str, str | None]]:
         after = found[k + 1] if k + 1 < len(found) else None
         printed = None
         if after is not None and after["kind"].strip() == "text" and not text[m.end():after.start()].strip():
-            printed, at = after["body"], after.end()        # the notebook prints it itself
+            printed, at = after["body"], after.end()        # The notebook prints the output itself.
         yield "code", m["body"].rstrip(), printed
     if text[at:].strip():
         yield "markdown", text[at:].strip(), None
 
 
 def notebook(text: str) -> Any:
-    """A page as a notebook."""
+    """Return a page as a notebook."""
     import nbformat.v4 as form
     made = []
     for kind, source, printed in cells(re.sub(r"\]\((\w+)\.md\)", r"](\1.ipynb)", text)):
@@ -46,13 +46,13 @@ def notebook(text: str) -> Any:
         else:
             made.append(form.new_code_cell(source, metadata={"prints": printed} if printed is not None else {}))
     for k, cell in enumerate(made):
-        cell["id"] = f"cell-{k}"        # the same each time
+        cell["id"] = f"cell-{k}"        # A fixed id keeps the file equal in each run.
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return form.new_notebook(cells=made, metadata={"kernelspec": kernel})
 
 
 def run(made: Any, name: str) -> list[str]:
-    """Runs a notebook; what its cells print otherwise than the page says."""
+    """Run a notebook. Return the differences from the expected output."""
     from nbclient import NotebookClient
     NotebookClient(made, timeout=300).execute()
     same, wrong = doctest.OutputChecker(), []
@@ -65,7 +65,7 @@ def run(made: Any, name: str) -> list[str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Writes the notebooks; with --run runs them, which fills in what they print."""
+    """Write the notebooks. With --run also run them, and keep their output."""
     parser = argparse.ArgumentParser("python -m tools.notebooks", description="The tutorials as notebooks.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--run", action="store_true")

@@ -1,4 +1,4 @@
-"""Generated pages of the docs: written, or checked not to be stale."""
+"""Write generated pages of the docs, or check them."""
 from __future__ import annotations
 
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write_or_check(page: Path, text: str, module: str, done: str, write: Callable[[str], object]) -> int:
-    """Writes ``text`` to a page and says ``done``; with --check says whether the page is another, and returns 1 if so."""
+    """Write ``text`` to a page and report ``done``. With --check compare instead, and return 1 if the page is stale."""
     name = f"{page.parent.name}/{page.name}"
     if "--check" in sys.argv:
         stale = not page.exists() or page.read_text() != text

@@ -123,7 +123,7 @@ def measure_page(name: str, markdown: str) -> list[Measure]:
 
 
 def pages() -> dict[str, str]:
-    """Return the texts of all pages that are written by hand, by their names."""
+    """Return the texts of the pages written by hand, by name."""
     top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
     files = [*top, *(f for f in sorted((ROOT / "docs").rglob("*.md")) if f.name not in GENERATED)]
     return {str(f.relative_to(ROOT)): f.read_text(encoding="utf-8") for f in files}

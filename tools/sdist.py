@@ -1,4 +1,4 @@
-"""Whether a source distribution holds all that is tracked: ``python tools/sdist.py dist/jtorch_jax-….tar.gz``."""
+"""Check a source distribution for missing files: ``python tools/sdist.py dist/jtorch_jax-….tar.gz``."""
 from __future__ import annotations
 
 import subprocess
@@ -7,11 +7,12 @@ import tarfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-LEFT_OUT = (".gitignore", ".github/", ".ci/")     # hatchling adds the first by itself; the others are the repository's
+# hatchling adds .gitignore itself; the others belong to the repository only.
+LEFT_OUT = (".gitignore", ".github/", ".ci/")
 
 
 def missing(archive: str) -> list[str]:
-    """Tracked files that the archive lacks."""
+    """Return the tracked files missing in the archive."""
     with tarfile.open(archive) as tar:
         there = {name.partition("/")[2] for name in tar.getnames()}
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")

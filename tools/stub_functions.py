@@ -1,4 +1,4 @@
-"""The stub lines of one function: of an op, in each of its forms, or of any other function."""
+"""Write the stub lines of one function: of an op in each of its forms, or of any other function."""
 from __future__ import annotations
 
 import ast
@@ -14,7 +14,7 @@ from jtorch._api.given import GUARD, MADE, numpy_names
 from jtorch.ops.registry import OPS, Op, Param
 from tools.annotations import argument_type, result_type
 
-# Parameters that the generated functions have besides the op's own.
+# Generated functions have these parameters besides the op's own.
 EXTRA = {"out": "Tensor | None", "device": "_DeviceLike | None", "requires_grad": "builtins.bool", "layout": "Any",
          "pin_memory": "builtins.bool", "memory_format": "Any", "inplace": "builtins.bool", "dtype": "_dtype | None",
          "generator": "_Generator | None"}
@@ -24,7 +24,7 @@ EMPTY = inspect.Parameter.empty
 
 @dataclass(frozen=True)
 class Argument:
-    """A parameter as it is written in a stub."""
+    """A parameter, as written in a stub."""
 
     name: str
     type: str
@@ -53,11 +53,11 @@ class Stub:
     property: bool = False
 
     def method(self) -> Stub:
-        """The same with ``self`` in the place of the first argument, and no ``out=``."""
+        """Return the stub with ``self`` as its first argument, and without ``out=``."""
         return replace(self, signatures=tuple((_as_method(a), r) for a, r in self.signatures))
 
     def lines(self, indent: str = "") -> list[str]:
-        """The text."""
+        """Return the lines of the stub."""
         out = []
         for i, (arguments, result) in enumerate(self.signatures):
             if self.property or len(self.signatures) > 1:
@@ -83,7 +83,7 @@ def _written(arguments: tuple[Argument, ...]) -> str:
 
 
 def first_sentences(doc: str | None) -> str:
-    """The first paragraph of a docstring on one line."""
+    """Return the first paragraph of a docstring on one line."""
     text = " ".join((doc or "").split("\n\n")[0].split()).replace('"""', "'''")
     return text.replace("\\", "\\\\") + (" " if text.endswith('"') else "")
 
@@ -91,12 +91,12 @@ def first_sentences(doc: str | None) -> str:
 # ---------------------------------------------------------------- functions made from an op record
 
 def is_made(fn: Any) -> bool:
-    """Whether ``fn`` is a function that was generated from an op record."""
+    """Return whether ``fn`` was generated from an op record."""
     return getattr(getattr(fn, "__code__", None), "co_filename", "") == MADE
 
 
 def of_op(full: str, fn: Callable) -> Stub:
-    """The stub of the generated ``fn``, bound as ``full`` (``linalg.inv``, ``exp_``)."""
+    """Return the stub of the generated ``fn``, bound as ``full`` (``linalg.inv``, ``exp_``)."""
     op = BY_NAME.get(full) or BY_NAME[full.removesuffix("_")]
     name = full.rpartition(".")[2]
     written = name.endswith("_") and full not in BY_NAME
@@ -110,7 +110,7 @@ def of_op(full: str, fn: Callable) -> Stub:
 
 
 def _parameters(fn: Callable, op: Op) -> list[inspect.Parameter]:
-    """The parameters under PyTorch's own names: what lies behind the guard is given by name only."""
+    """Return the parameters under PyTorch's own names. Parameters after the guard are keyword-only."""
     given = [p.replace(default=p.empty) if p.default is MISSING else p for p in inspect.signature(fn).parameters.values()]
     others = {GUARD, *(n for names in numpy_names(op.params).values() for n in names)}
     behind = [p.name for p in given].index(GUARD) if any(p.name == GUARD for p in given) else len(given)
@@ -135,7 +135,7 @@ def _argument(p: inspect.Parameter, params: dict[str, Param], op: Op) -> Argumen
 
 
 def _spelled_out(arguments: tuple[Argument, ...], params: dict[str, Param]) -> list[tuple[Argument, ...]]:
-    """Both ways to pass a ``Size`` or ``Tensors``: ``f(2, 3)`` and ``f((2, 3))``."""
+    """Return both ways to pass a ``Size`` or ``Tensors``: ``f(2, 3)`` and ``f((2, 3))``."""
     at = next((i for i, a in enumerate(arguments) if a.star), None)
     if at is None:
         return [arguments]
@@ -155,12 +155,12 @@ def _result(op: Op) -> str:
 
 
 def result_class(op: Op) -> list[str]:
-    """The named tuple an op with named results returns."""
+    """Return the named tuple of an op with named results."""
     return [f"class {_result(op)}(NamedTuple):", *(f"    {f}: Tensor" for f in op.returns)]
 
 
 def operator(name: str, op: Op) -> Stub:
-    """The stub of ``__add__`` and its like."""
+    """Return the stub of an operator such as ``__add__``."""
     me = Argument("self", "")
     if name in ("__neg__", "__pos__", "__abs__", "__invert__"):
         return Stub(name, (((me,), "Tensor"),))
@@ -171,7 +171,7 @@ def operator(name: str, op: Op) -> Stub:
 # ---------------------------------------------------------------- all other functions
 
 def of_function(name: str, fn: Callable) -> Stub:
-    """The stub of a function with annotations of its own."""
+    """Return the stub of a function with annotations of its own."""
     arguments = tuple(_annotated(p) for p in inspect.signature(fn).parameters.values())
     annotation = getattr(fn, "__annotations__", {}).get("return", "Any")
     return Stub(name, ((arguments, result_type(annotation)),), first_sentences(fn.__doc__))
@@ -186,7 +186,7 @@ def _annotated(p: inspect.Parameter) -> Argument:
 
 
 def of_property(name: str, found: property) -> Stub:
-    """The stub of a property; what it gives is a tensor if there is an op of its name."""
+    """Return the stub of a property. Its type is a tensor if an op has its name."""
     annotation = "Tensor" if name in OPS else getattr(found.fget, "__annotations__", {}).get("return", "Any")
     return Stub(name, (((Argument("self", ""),), result_type(annotation)),), first_sentences(found.__doc__), property=True)
 
@@ -194,7 +194,7 @@ def of_property(name: str, found: property) -> Stub:
 # ---------------------------------------------------------------- what depends on values, written by hand
 
 def _overloads() -> dict[str, Stub]:
-    """The functions of overloads.pyi by op name."""
+    """Return the functions of overloads.pyi by op name."""
     found: dict[str, list] = {}
     for node in ast.parse((Path(__file__).parent / "overloads.pyi").read_text()).body:
         assert isinstance(node, ast.FunctionDef)

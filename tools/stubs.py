@@ -1,9 +1,9 @@
-"""Writes the package's type stubs from the op records: ``python -m tools.stubs``; ``--check`` only compares.
+"""Write the package's type stubs from the op records: ``python -m tools.stubs``; ``--check`` only compares.
 
-``jtorch/_bound.pyi`` has the class ``Bound`` with all that is put on ``Tensor`` when the package is imported; ``Tensor``
-derives from it for a type checker. A module that functions of ops are put into (``jtorch`` itself, ``jtorch.linalg``, …) gets
-a stub of its own: what is made from a record is written out there, what a source file defines is imported from it. The modules
-that the package's own files find functions in (``jtorch._api.functions``, …) get one too, which imports what is public.
+``jtorch/_bound.pyi`` has the class ``Bound`` with all names added to ``Tensor`` at import; ``Tensor`` derives from it for a type
+checker. A module with generated functions (``jtorch`` itself, ``jtorch.linalg``, …) gets a stub of its own. The stub has the
+signatures of generated functions, and imports of the functions defined in source files. The modules used by the package's own
+files (``jtorch._api.functions``, …) get a stub with imports of the public names.
 """
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CHECKS = ('# mypy: disable-error-code="override, misc, overload-overlap, overloa
 
 
 def stubs() -> dict[Path, str]:
-    """The text of every stub file."""
+    """Return the text of every stub file."""
     for info in pkgutil.walk_packages(jtorch.__path__, "jtorch."):
         if not info.name.endswith("__main__"):
             importlib.import_module(info.name)
@@ -51,14 +51,14 @@ def stubs() -> dict[Path, str]:
 
 
 def made_into() -> list[str]:
-    """The modules that functions made from op records are put into and that can have a stub file."""
+    """Return the modules that get generated functions and can have a stub file."""
     made = [name for name, m in sorted(sys.modules.items()) if name.split(".")[0] == "jtorch" and name != "jtorch._api.indexing"
             and any(is_made(v) for n, v in list(vars(m).items()) if n[0] != "_")]
     return [name for name in made if _stub_path(name).parent.is_dir()]
 
 
 def _stub_path(name: str) -> Path:
-    """Beside the module's file; where ``jtorch/linalg.py`` would be, for a module that is made when jtorch is imported."""
+    """Return the path of a stub: beside the module's file, or at ``jtorch/linalg.py`` for a module made at import."""
     file = _file_of(sys.modules[name])
     return Path(file).with_suffix(".pyi") if file else ROOT.parent.joinpath(*name.split(".")).with_suffix(".pyi")
 
@@ -67,19 +67,19 @@ def _file_of(module: types.ModuleType) -> str | None:
     return getattr(module, "__file__", None)
 
 
-# The modules that the package's own files find functions in, and where users find those that are public.
+# The package's own files find functions in these modules. The values are the public modules.
 INSIDE = {"jtorch._api.functions": "jtorch", "jtorch._api.nn_functions": "jtorch.nn.functional", "jtorch._api.replaced": None}
 
 
 # ---------------------------------------------------------------- what is put on Tensor
 
 def bound() -> str:
-    """The stub of the class that ``Tensor`` derives from."""
+    """Return the stub of the base class of ``Tensor``."""
     written_by_hand = _names_in_class(ROOT / "tensor.py", "Tensor")
     lines = []
     for name, value in sorted(vars(jtorch.Tensor).items()):
         if name not in written_by_hand and name not in _OF_PYTHON and hasattr(jtorch.Tensor, name) \
-                and not isinstance(value, classmethod):     # hasattr: False for what is not built
+                and not isinstance(value, classmethod):     # hasattr is False for names without an implementation.
             lines += _member(name, value).lines("    ")
     ours = [op for op in sorted(OPS.values(), key=lambda op: op.name) if not op.name.startswith("torchvision.")]
     classes = [line for op in ours if op.returns for line in ["", *result_class(op)]]
@@ -112,7 +112,7 @@ def _member(name: str, value: Any) -> Stub:
 # ---------------------------------------------------------------- modules
 
 def module_stub(name: str) -> str:
-    """The stub of a module."""
+    """Return the stub of a module."""
     imports, lines = [], []
     file = _file_of(sys.modules[name])
     exported = set(re.findall(r"\bimport (\w+) as \1\b", Path(file).read_text())) if file else set()
@@ -132,14 +132,14 @@ def module_stub(name: str) -> str:
 
 
 def _is_hidden(module: str, short: str) -> bool:
-    """Whether the stub of a module leaves a name out."""
+    """Return whether the stub of a module leaves a name out."""
     if module in INSIDE:
         return short.startswith("__")
     return (short.startswith("_") and short != "__version__") or short == "annotations"
 
 
 def _source(module: str, short: str, value: Any) -> str | None:
-    """The import that gives ``value``, if a source file or another stub defines it."""
+    """Return the import of ``value``, if a source file or another stub defines it."""
     if INSIDE.get(module) and short[0] != "_" and hasattr(sys.modules[INSIDE[module]], short):     # type: ignore[index]
         return f"from {INSIDE[module]} import {short} as {short}"
     if isinstance(value, types.ModuleType) and (_file_of(value) or value.__name__ in _shadowed()):
@@ -147,7 +147,7 @@ def _source(module: str, short: str, value: Any) -> str | None:
     if is_made(value) or not isinstance(value, (type, types.FunctionType)):
         return None
     home, own = str(value.__module__), value.__name__
-    if home == "jtorch" and isinstance(value, type):        # which pickles go by: its methods say where it is written
+    if home == "jtorch" and isinstance(value, type):  # Pickles use this name. The methods of the class name its file.
         home = next((f.__module__ for f in vars(value).values() if isinstance(f, types.FunctionType)), "")
     if home.split(".")[0] != "jtorch":
         home = next((n for n, m in sorted(sys.modules.items()) if n.startswith("jtorch.") and n not in (module, *INSIDE)
@@ -158,7 +158,7 @@ def _source(module: str, short: str, value: Any) -> str | None:
 
 
 def _alias(own: str) -> str:
-    """A name for what a module shows by another than its own: of imports, a type checker lets others see only ``a as a``."""
+    """Return an alias for an imported name. A type checker re-exports only ``a as a``."""
     return f"_aliased_{own}"
 
 
@@ -198,7 +198,7 @@ def _file(imports: str, lines: list[str]) -> str:
 # ---------------------------------------------------------------- the command
 
 def stale() -> list[str]:
-    """What differs between the stub files and what would be written: the first lines of each difference."""
+    """Return the first lines of each difference between the stub files and the generated text."""
     out = []
     for path, text in stubs().items():
         old = path.read_text() if path.exists() else ""
@@ -209,7 +209,7 @@ def stale() -> list[str]:
 
 
 def main() -> int:
-    """Writes the stubs, or with --check says which are stale."""
+    """Write the stubs, or with --check name the stale ones."""
     if "--check" in sys.argv:
         differences = stale()
         for difference in differences:

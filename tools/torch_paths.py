@@ -1,6 +1,7 @@
-"""Writes jtorch/_as_torch/paths.json: where PyTorch has what is here. ``python -m tools.torch_paths``; ``--check`` compares.
+"""Write jtorch/_as_torch/paths.json, PyTorch's module paths of the names here. ``python -m tools.torch_paths``;
+``--check`` compares.
 
-By it ``import torch`` that gives jtorch has PyTorch's module paths, and classes and functions say them as their ``__module__``.
+With this file, jtorch imported as torch has PyTorch's module paths, and classes and functions have them as ``__module__``.
 """
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from jtorch.serialization import names, rebuild
 from tools.pages import write_or_check
 
 TABLE = Path(__file__).parent.parent / "jtorch" / "_as_torch" / "paths.json"
-# Packages of PyTorch's in which nothing is looked for: they are not here, or are other things than what is here by that name.
+# The search leaves out these packages of PyTorch. They are missing here, or have another meaning under the same name.
 LEFT_OUT = tuple("""
     _custom_op _custom_ops _decomp _dynamo _export _functorch _higher_order_ops _inductor _lazy _library _logging
     _meta_registrations _numpy _ops _prims _prims_common _refs _strobelight _subclasses _vendor ao autograd._functions
@@ -30,11 +31,12 @@ KEPT = ("backends.cuda", "backends.cudnn", "backends.mkl", "backends.mps", "util
         "utils._python_dispatch", "utils._pytree")
 
 
-EXTRAS = {"optim": {"Optax"}, "utils.viz": {"Graph", "ModelSummary", "graph", "summary"}}     # documented beside PyTorch's
+# These are documented additions to PyTorch's names.
+EXTRAS = {"optim": {"Optax"}, "utils.viz": {"Graph", "ModelSummary", "graph", "summary"}}
 
 
 def modules() -> dict[str, ModuleType]:
-    """PyTorch's modules, by their path without ``torch.``; "" is torch itself."""
+    """Return PyTorch's modules, by their path without ``torch.``; "" is torch itself."""
     import torch
     found = {"": torch}
     for info in pkgutil.walk_packages(torch.__path__, "torch.", onerror=lambda name: None):
@@ -56,7 +58,7 @@ def _is_left_out(path: str) -> bool:
 
 
 def own_module(path: str) -> ModuleType | None:
-    """The module that jtorch has at a path of PyTorch's."""
+    """Return the jtorch module at a path of PyTorch's."""
     try:
         made = importlib.import_module(f"jtorch.{path}" if path else "jtorch")
     except ImportError:
@@ -65,18 +67,18 @@ def own_module(path: str) -> ModuleType | None:
 
 
 def _is_named(thing: Any) -> bool:
-    """Whether it is a class or a function, which have names and modules, of the library and not of Python's."""
+    """Return whether a thing is a class or function of the library. These have names and modules."""
     return (isinstance(thing, (type, FunctionType)) or inspect.isbuiltin(thing)) and (
         str(thing.__module__ or "torch").split(".")[0] in ("torch", "jtorch"))
 
 
 class Table:
-    """What is found, as it is written."""
+    """The contents of the file."""
 
     def __init__(self) -> None:
         self.theirs = modules()
         self.own = {path: m for path in self.theirs for m in [own_module(path)] if m is not None}
-        self.where: dict[int, tuple[str, str]] = {}      # by identity of PyTorch's thing: (path, name) of jtorch's
+        self.where: dict[int, tuple[str, str]] = {}      # Maps the id of a PyTorch object to (path, name) in jtorch.
         self.homes: dict[str, dict[str, str]] = {}
         self.settled: set[int] = set()
         self.spaces: dict[str, dict[str, str]] = {}
@@ -99,17 +101,18 @@ class Table:
             self._settle(path, name, thing, mine)
 
     def _is_only_used(self, path: str, name: str, thing: Any) -> bool:
-        """Return whether a module has imported something for its own use, from one that both libraries have it in."""
+        """Return whether a module has only imported a name that both libraries have in another module."""
         home = str(thing.__module__).removeprefix("torch.")
         if home == path or home.startswith((f"{path}.", "_")) or not path or home not in self.own:
             return False
         return hasattr(self.own[home], name) and vars(self.theirs[home]).get(name) is thing
 
     def _settle(self, path: str, name: str, thing: Any, mine: Any) -> None:
-        """Notes the ``__module__`` that something of jtorch's is to have, in the entry of the module it is found in."""
+        """Record the ``__module__`` for an object of jtorch, in the entry of its module."""
         if not isinstance(mine, (type, FunctionType)) or not str(mine.__module__).startswith("jtorch"):
             return
-        if id(mine) in self.settled or vars(self.own[path]).get(name) is not mine:      # what is lazy there is settled elsewhere
+        # Lazy names are settled in their own module.
+        if id(mine) in self.settled or vars(self.own[path]).get(name) is not mine:
             return
         self.settled.add(id(mine))
         home = thing.__module__ if str(thing.__module__).split(".")[0] == "torch" else None
@@ -119,14 +122,16 @@ class Table:
         self.homes.setdefault(path, {})[name] = short
 
     def _settle_saved(self) -> None:
-        """Notes what pickles call the functions that rebuild tensors, which may be asked for before PyTorch's module is."""
+        """Record the names used in pickles for the functions that rebuild tensors. A pickle may need them before
+        their module is imported.
+        """
         for name, thing in sorted(vars(rebuild).items()):
             home = names.torch_name(thing) if isinstance(thing, FunctionType) and thing.__module__ == rebuild.__name__ else None
             if home is not None and home[1] == name and home[0] != "torch.serialization.rebuild":
                 self.homes.setdefault("serialization.rebuild", {})[name] = home[0].removeprefix("torch.")
 
     def _fill(self, path: str, module: ModuleType) -> None:
-        """What a module of PyTorch's has that jtorch's, if there is one, lacks, and where that is."""
+        """Record the names that a PyTorch module has and jtorch's lacks, with their place in jtorch."""
         own = self.own.get(path)
         names: dict[str, str] = {}
         for name, thing in sorted(vars(module).items()):
@@ -136,7 +141,7 @@ class Table:
             if place is not None:
                 names[name] = place
         if own is None and not any(getattr(vars(module)[name], "__module__", None) == module.__name__ for name in names):
-            return      # nothing of its own is here
+            return      # jtorch has no name of this module.
         if names:
             self.spaces[path] = names
 
@@ -148,14 +153,14 @@ class Table:
         return None if found is None else ":".join(found)
 
     def text(self) -> str:
-        """The file."""
+        """Return the text of the file."""
         homes = {path: _by_home(names) for path, names in sorted(self.homes.items())}
         table = {"own": sorted(self.own), "homes": homes, "spaces": dict(sorted(self.spaces.items())), "hidden": hidden()}
         return json.dumps(table, indent=0, sort_keys=False, separators=(",", ":")) + "\n"
 
 
 def hidden() -> dict[str, str]:
-    """By public module, the names that are in jtorch's and not in PyTorch's: what the file imports, and its helpers."""
+    """Return the names to hide in each public module: its imports and helpers."""
     import torch
     found = {}
     for info in pkgutil.walk_packages(torch.__path__, "torch.", onerror=lambda name: None):
@@ -177,7 +182,7 @@ def _by_home(names: dict[str, str]) -> dict[str, str]:
 
 
 def main() -> int:
-    """Writes the table, or says whether it is up to date."""
+    """Write the table, or with --check report a stale table."""
     warnings.simplefilter("ignore")
     return write_or_check(TABLE, Table().text(), "tools.torch_paths", f"{TABLE.name} is written.", print)
 

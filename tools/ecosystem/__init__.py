@@ -1,1 +1,1 @@
-"""PyTorch's ecosystem, unmodified, with PyTorch and with jtorch: what both give, compared."""
+"""PyTorch's ecosystem, unmodified, with PyTorch and with jtorch, and the comparison of their results."""

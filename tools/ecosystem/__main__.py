@@ -1,4 +1,4 @@
-"""``python -m tools.ecosystem``: packages from the index, with PyTorch and with jtorch; what differs, and docs/ecosystem.md."""
+"""``python -m tools.ecosystem``: run packages with PyTorch and with jtorch, compare, and write docs/ecosystem.md."""
 from __future__ import annotations
 
 import argparse
@@ -23,7 +23,7 @@ def _read() -> dict[str, dict]:
 
 
 def _requirements(names: list[str], pinned: bool, known: dict[str, dict]) -> list[str]:
-    """What pip is given: the newest versions, or those of the table."""
+    """Return pip's arguments: the newest versions, or the versions of the table."""
     wanted = dict.fromkeys(requirement for name in names for requirement in PACKAGES[name])
     versions = {PACKAGES[name][0]: known[name]["version"] for name in names if name in known} if pinned else {}
     return [f"{one}=={versions[one]}" if one in versions else one for one in wanted]
@@ -35,7 +35,7 @@ def _version(environment: environments.Environment, requirement: str) -> str:
 
 
 def _distributions(environment: environments.Environment) -> list:
-    from importlib.metadata import distributions  # the names that metadata have, in the environment's folders
+    from importlib.metadata import distributions  # Metadata have these names in the environment's folders.
     paths = [str(environment.site), *(environment.site / "ecosystem.pth").read_text().split()]
     return list(distributions(path=paths))
 
@@ -53,7 +53,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _run(given: argparse.Namespace, names: list[str], known: dict[str, dict]) -> dict[str, dict]:
-    """The results of the packages named, each with its version."""
+    """Run the named packages, and return their results with their versions."""
     uses: dict[str, list[str]] = {}
     for name in names:
         package, _, use = name.partition(":")
@@ -77,7 +77,7 @@ def _count(found: dict[str, dict]) -> tuple[int, int]:
 
 
 def main() -> int:
-    """The command; its status says whether all uses that work with PyTorch gave its numbers, or the page is right."""
+    """Run the command. Return 0 if jtorch gave PyTorch's numbers in all uses, or if the page is right."""
     given = _arguments()
     known = _read()
     if given.check or given.page:

@@ -1,9 +1,10 @@
-"""Whether two libraries gave the same numbers."""
+"""Compare the numbers of two libraries."""
 from __future__ import annotations
 
 import numpy as np
 
-# Sums of float32 in another order differ by some units in the last place, and some steps of training multiply that.
+# Sums of float32 in another order differ by some units in the last place. Some training steps multiply these
+# differences.
 RTOL, ATOL = 1e-3, 1e-4
 
 
@@ -22,7 +23,7 @@ def _of_arrays(expected: np.ndarray, actual: np.ndarray, at: str) -> str | None:
 
 
 def difference(expected: object, actual: object, at: str = "result") -> str | None:
-    """What differs first between what PyTorch gave and what jtorch gave; None if nothing does."""
+    """Return the first difference between PyTorch's result and jtorch's; None if there is none."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         if set(expected) != set(actual):
             return f"{at}: keys {sorted(set(expected) ^ set(actual))[:4]} in one only"

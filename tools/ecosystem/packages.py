@@ -1,4 +1,4 @@
-"""Which packages are run: the file of uses, and what pip installs for it. The first requirement is the one of the table."""
+"""The packages to run: the file of uses, and pip's requirements. The first requirement names the row of the table."""
 from __future__ import annotations
 
 PACKAGES: dict[str, tuple[str, ...]] = {
@@ -57,4 +57,4 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "zuko": ("zuko",),
 }
 
-SHORT = ("einops", "safetensors", "torchmetrics", "torchdiffeq", "opt_einsum")     # what CI runs
+SHORT = ("einops", "safetensors", "torchmetrics", "torchdiffeq", "opt_einsum")     # CI runs these packages.

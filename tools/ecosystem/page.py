@@ -1,4 +1,4 @@
-"""docs/ecosystem.md, from the results of the last run of each package."""
+"""Write docs/ecosystem.md from the results of the last run of each package."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def _rows(known: dict[str, dict]) -> list[str]:
 
 
 def text(known: dict[str, dict]) -> str:
-    """The page."""
+    """Return the text of the page."""
     results = [use["result"] for package in known.values() for use in package["uses"].values()]
     broken = results.count("not with PyTorch")
     said = f"{broken} more do not work with PyTorch 2.13 either." if broken else ""
@@ -60,5 +60,5 @@ def text(known: dict[str, dict]) -> str:
 
 
 def write(known: dict[str, dict], say: Callable[[str], object]) -> int:
-    """Writes the page, or with --check says whether it is right; the status."""
+    """Write the page, or with --check compare it. Return the exit status."""
     return write_or_check(PAGE, text(known), "tools.ecosystem --page", "docs/ecosystem.md is written.", say)

@@ -1,4 +1,4 @@
-"""Why a use differs: (file of uses, use) -> the cause, and where it is known, what would mend it."""
+"""The reasons for differences: (file of uses, use) -> the cause and, if known, the fix."""
 from __future__ import annotations
 
 REASONS: dict[tuple[str, str], str] = {

@@ -1,4 +1,4 @@
-"""The uses of packages, run in both environments and compared."""
+"""Run the uses of packages in both environments, and compare them."""
 from __future__ import annotations
 
 import pickle
@@ -11,13 +11,13 @@ from tools.ecosystem.compare import difference
 from tools.ecosystem.environments import Environment, variables
 
 HERE = Path(__file__).resolve().parent
-LIMIT = 600     # seconds for the uses of one package
+LIMIT = 600     # Seconds for the uses of one package.
 
 
 def uses_in(environment: Environment, package: str, uses: tuple[str, ...] = ()) -> dict[str, dict]:
-    """What each use of a package gave in an environment; under ``*`` why there is nothing.
+    """Return the results of a package's uses in an environment. The key ``*`` has the reason for a missing result.
 
-    A use that ends its process, or does not end, is noted as an error, and those after it are run by another process.
+    A crash or a hang of a use is recorded as its error. Another process runs the later uses.
     """
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results"
@@ -39,7 +39,7 @@ def uses_in(environment: Environment, package: str, uses: tuple[str, ...] = ()) 
 
 
 def _judge(expected: dict, actual: dict | None) -> tuple[str, str]:
-    """The result of a use, and what there is to say about it."""
+    """Return the outcome of a use, and the details."""
     if "error" in expected:
         return "not with PyTorch", expected["error"]
     if actual is None or "error" in actual:
@@ -50,7 +50,7 @@ def _judge(expected: dict, actual: dict | None) -> tuple[str, str]:
 
 def compare(package: str, uses: tuple[str, ...], pytorch: Environment, jtorch: Environment,
             write: Callable[[str], object], verbose: bool = False) -> dict[str, dict[str, str]]:
-    """Runs a package's uses with both libraries: for each its result, and the first line of what was wrong."""
+    """Run a package's uses with both libraries. Return for each its outcome and the first line of its error."""
     expected = uses_in(pytorch, package, uses)
     actual = uses_in(jtorch, package, uses)
     judged = {}

@@ -1,7 +1,7 @@
-"""Runs the uses of a file in an environment of its own: ``python -P worker.py uses/einops.py results.pickle [use ...]``.
+"""Run the uses of a file in an environment of its own: ``python -P worker.py uses/einops.py results.pickle [use ...]``.
 
-A use is a function of the file that is public and defined there; what it returns are its numbers. Each begins with the same
-seeds in a folder of its own. Results are written after each use, so that a crash loses no more than the use that crashed.
+A use is a public function defined in the file, and it returns its numbers. Each use begins with the same seeds in a folder of
+its own. Results are written after each use, so a crash loses one use only.
 """
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def _load(file: Path):
 
 
 def uses_of(module) -> dict[str, Callable[[], object]]:
-    """The public functions that a module defines, in its order."""
+    """Return the public functions defined in a module, in order."""
     return {name: f for name, f in vars(module).items()
             if inspect.isfunction(f) and f.__module__ == module.__name__ and not name.startswith("_")}
 
 
 def _plain(value: object) -> object:
-    """A result without objects of any library: arrays, numbers, texts, and lists and dicts of them."""
+    """Return a result without objects of any library: arrays, numbers, texts, and lists and dicts of them."""
     if isinstance(value, torch.Tensor):
         value = value.detach()
         if value.layout is not torch.strided:
@@ -77,7 +77,7 @@ def _run(use: Callable[[], object]) -> dict[str, object]:
 
 
 def main(file: str, results: str, *wanted: str) -> None:
-    """Runs the uses of ``file``, or those named, and keeps what they give in ``results``."""
+    """Run the uses of ``file``, or the named ones, and keep their results in ``results``."""
     done: dict[str, object] = {}
     try:
         uses = uses_of(_load(Path(file)))

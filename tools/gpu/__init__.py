@@ -1,1 +1,1 @@
-"""What ``scripts/gpu`` runs: checks, examples, tests and benchmarks on a GPU, and a report of them. See docs/gpu.md."""
+"""The parts of ``scripts/gpu``: checks, examples, tests and benchmarks on a GPU, and their report. See docs/gpu.md."""

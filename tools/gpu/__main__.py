@@ -1,4 +1,4 @@
-"""``python -m tools.gpu [FOLDER] [--tiny] [--only PARTS]``: runs all parts within their time and writes the report."""
+"""``python -m tools.gpu [FOLDER] [--tiny] [--only PARTS]``: run all parts within their time, and write the report."""
 from __future__ import annotations
 
 import argparse
@@ -13,8 +13,8 @@ from tools.gpu.checks import MARK
 from tools.gpu.child import run
 from tools.gpu.line import FAILED, LATE, Line
 
-WHOLE = 570.0       # seconds
-# The parts in their order, and the seconds of each at most; what one leaves is for the next.
+WHOLE = 570.0       # Limit of the whole run in seconds.
+# The parts in their order, with their limits in seconds. A part passes its unused time on.
 PARTS = {"checks": 90.0, "examples": 100.0, "core tests": 110.0, "benchmarks": 260.0}
 
 
@@ -28,7 +28,7 @@ def _checks(seconds: float, tiny: bool) -> Iterator[Line]:
 
 
 def _runner(part: str, machine: dict[str, Any]) -> Callable[[float, bool], Iterator[Line]]:
-    """What runs a part; imported when it is its turn, so that what it lacks is a line of its own."""
+    """Return the function that runs a part. It is imported late, so a failing import is a line of its own."""
     if part == "checks":
         return _checks
     if part == "examples":
@@ -42,7 +42,7 @@ def _runner(part: str, machine: dict[str, Any]) -> Callable[[float, bool], Itera
 
 
 def _lines(parts: list[str], machine: dict[str, Any], tiny: bool, until: float) -> Iterator[Line]:
-    """The lines of all parts. What a part leaves of its time is for those after it."""
+    """Yield the lines of all parts. A part passes its unused time on to later parts."""
     spare = 0.0
     for part in parts:
         start = time.monotonic()
@@ -55,7 +55,7 @@ def _lines(parts: list[str], machine: dict[str, Any], tiny: bool, until: float) 
 
 
 def _machine() -> dict[str, Any]:
-    """Asked in a process of its own, so that this one starts neither JAX nor CUDA."""
+    """Describe the machine in a process of its own, so this process starts neither JAX nor CUDA."""
     ended = run(["-m", "tools.gpu.machine"], 60, tiny=False)
     if ended.code == 0:
         return json.loads(ended.out.splitlines()[-1])
@@ -63,7 +63,7 @@ def _machine() -> dict[str, Any]:
 
 
 def main() -> int:
-    """Runs the parts; the status is 1 if a line failed or ran out of time."""
+    """Run the parts. Return 1 if a line failed or ran out of time."""
     parser = argparse.ArgumentParser("scripts/gpu", description=__doc__)
     parser.add_argument("folder", nargs="?", default="gpu-report", help="where the report goes")
     parser.add_argument("--tiny", action="store_true", help="JAX's CPU device in the GPU's place, as where there is no GPU")

@@ -1,4 +1,4 @@
-"""The benchmarks: each workload with each library, in a process and within a time of its own."""
+"""The benchmarks: each workload with each library, in a process of its own with a time limit."""
 from __future__ import annotations
 
 import json
@@ -10,13 +10,13 @@ from tools.gpu.child import Ended, run
 from tools.gpu.line import LATE, SKIPPED, Line
 from tools.gpu.workloads import GpuWorkload, workloads
 
-LIMIT = 70.0        # seconds of each
-START = 8.0         # of it, for imports and the end
+LIMIT = 70.0        # Limit of each process in seconds.
+START = 8.0         # Part of the limit for imports and the end, in seconds.
 WHO = ("jtorch", "torch", "torch.compile", "jax.jit")
 
 
 def _reason_against(workload: GpuWorkload, who: str, machine: dict[str, Any], tiny: bool) -> str:
-    """Why a pair is not measured; empty if it is."""
+    """Return the reason against measuring a pair; empty if there is none."""
     if who == "jax.jit":
         return "" if workload.jitted is not None else "none is written for it"
     if who == "jtorch":
@@ -29,7 +29,7 @@ def _reason_against(workload: GpuWorkload, who: str, machine: dict[str, Any], ti
 
 
 def run_all(seconds: float, tiny: bool, machine: dict[str, Any]) -> Iterator[Line]:
-    """Measures all pairs of workload and library, within so many seconds."""
+    """Measure all pairs of workload and library within so many seconds."""
     pairs = [(workload, who) for workload in workloads(tiny) for who in WHO]
     wanted = [pair for pair in pairs if not _reason_against(*pair, machine, tiny)]
     for workload, who in pairs:
@@ -37,7 +37,7 @@ def run_all(seconds: float, tiny: bool, machine: dict[str, Any]) -> Iterator[Lin
         if reason:
             yield Line("benchmarks", name, SKIPPED, detail=reason)
             continue
-        limit = min(LIMIT, seconds, seconds / len(wanted) * 2.5)     # what quick ones leave is for the others
+        limit = min(LIMIT, seconds, seconds / len(wanted) * 2.5)     # Quick pairs leave time for the others.
         if limit < 2 * START and not tiny:
             yield Line("benchmarks", name, LATE, detail="the part's time was up")
             continue

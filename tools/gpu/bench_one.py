@@ -1,6 +1,6 @@
-"""Times one workload with one library: ``python -m tools.gpu.bench_one WORKLOAD WHO SECONDS [--stand-in]`` prints JSON.
+"""Time one workload with one library: ``python -m tools.gpu.bench_one WORKLOAD WHO SECONDS [--stand-in]`` prints JSON.
 
-A process of its own, so that the first step is one, and the memory of the one before is free.
+A process of its own has a true first step, and the memory of the previous workload is free.
 """
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from benchmarks.workload import Step
 from tools.gpu.stand_in import jtorch_with
 from tools.gpu.workloads import GpuWorkload, workloads
 
-MARK = "figures: "      # what the line of the result begins with
-WARM_UP = 60            # steps at most; jtorch compiles on the way
-STEPS = 100             # timed, at most
+MARK = "figures: "      # The line of the result begins with this text.
+WARM_UP = 60            # Upper limit of warm-up steps, while jtorch compiles.
+STEPS = 100             # Upper limit of timed steps.
 
 
 def make_step(workload: GpuWorkload, who: str, stand_in: bool) -> Step:
-    """The library's step on the GPU, all with the GPU's quicker products of float32 (TF32)."""
+    """Return the library's step on the GPU. All libraries may use TF32 for products of float32."""
     if who == "jax.jit":
         import jax
         assert workload.jitted is not None
@@ -37,7 +37,7 @@ def make_step(workload: GpuWorkload, who: str, stand_in: bool) -> Step:
 
 
 def _compiled(who: str) -> Callable[[], int]:
-    """How many programs and kernels jtorch has compiled; nothing is known of the others."""
+    """Return a function that counts jtorch's compiled programs and kernels. Other libraries count as zero."""
     if who != "jtorch":
         return lambda: 0
     counters = jtorch_with(False).engine.stats.counters
@@ -46,14 +46,14 @@ def _compiled(who: str) -> Callable[[], int]:
 
 def _seconds(step: Step) -> float:
     start = time.perf_counter()
-    step()          # reads a number, so the work is done
+    step()          # A step reads a number, so its work is done at the return.
     return time.perf_counter() - start
 
 
 def measure(step: Step, compiled: Callable[[], int], seconds: float, tiny: bool) -> dict[str, Any]:
-    """The first step, the longest of the others, and the median of steps when nothing more is compiled.
+    """Return the first step, the longest later step, and the median of steps after the last compilation.
 
-    Half of the time at most is the warm-up's; ``settled`` says whether it was enough.
+    The warm-up takes half of the time at most. ``settled`` is False if it was too short.
     """
     start = time.perf_counter()
     taken: list[float] = []
@@ -71,7 +71,7 @@ def measure(step: Step, compiled: Callable[[], int], seconds: float, tiny: bool)
 
 
 def main() -> None:
-    """Prints the figures."""
+    """Print the figures."""
     name, who, seconds, *flags = sys.argv[1:]
     tiny = "--stand-in" in flags
     workload = next(w for w in workloads(tiny) if w.name == name)

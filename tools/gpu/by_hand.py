@@ -1,4 +1,4 @@
-"""The same training steps as a JAX user writes them, for ``jax.jit``: what XLA makes of a step without jtorch."""
+"""The same training steps, written by hand for ``jax.jit``. They show XLA's speed without jtorch."""
 from __future__ import annotations
 
 from typing import Any
@@ -61,7 +61,7 @@ def _gpt_parameters(layers: int, width: int, length: int, vocabulary: int) -> di
 
 
 def gpt(layers: int, width: int, batch: int, length: int, heads: int = 4, vocabulary: int = 100) -> Step:
-    """``benchmarks.larger.gpt`` for jax.jit."""
+    """Return the step of ``benchmarks.larger.gpt`` for jax.jit."""
     tokens, following = (_labels(batch, length, classes=vocabulary) for _ in range(2))
 
     def loss_of(p: dict) -> jax.Array:
@@ -73,7 +73,7 @@ def gpt(layers: int, width: int, batch: int, length: int, heads: int = 4, vocabu
 
 
 def _training(loss_of: Any, parameters: Any, update: Any) -> Step:
-    """Steps whose parameters and moments stay on the device, their buffers donated."""
+    """Return a step with parameters and moments on the device, and with donated buffers."""
     leaves, tree = jax.tree.flatten(parameters)
 
     def step(p: list, m: list, v: list, t: jax.Array) -> tuple:
@@ -100,7 +100,7 @@ def _convolved(x: jax.Array, w: jax.Array, stride: int) -> jax.Array:
 
 
 def _batch_normed(x: jax.Array, p: dict) -> jax.Array:
-    """Without running means: they cost little."""
+    """Normalize a batch without running means, because these cost little."""
     mean = x.mean((0, 1, 2))
     variance = jnp.square(x).mean((0, 1, 2)) - jnp.square(mean)
     return (x - mean) * (lax.rsqrt(variance + 1e-5) * p["scale"]) + p["shift"]
@@ -124,7 +124,7 @@ def _scores(p: dict, x: jax.Array) -> jax.Array:
 
 
 def resnet18(batch: int, size: int, classes: int) -> Step:
-    """``benchmarks.models.resnet18`` for jax.jit, of images from 128x128 on."""
+    """Return the step of ``benchmarks.models.resnet18`` for jax.jit, for images of at least 128x128."""
     def block(i: int, o: int, stride: int) -> dict:
         own = {"conv1": _made_conv(i, o, 3), "conv2": _made_conv(o, o, 3)}
         return own if i == o and stride == 1 else {**own, "shortcut": _made_conv(i, o, 1)}

@@ -1,4 +1,4 @@
-"""Checks of attention: its kernels give what the formula gives, and take no memory for weights."""
+"""Checks of attention: its kernels equal the formula, and take no memory for weights."""
 from __future__ import annotations
 
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 from tools.gpu.checks import Check
 from tools.gpu.expect import equal, true
 
-SIZE = (2, 4, 256, 64)          # of the kernels' blocks
-LONG = (1, 8, 8192, 64)         # whose weights are 2 GiB of float32
+SIZE = (2, 4, 256, 64)          # This shape fits the blocks of the kernels.
+LONG = (1, 8, 8192, 64)         # Its weights would take 2 GiB of float32.
 
 
 def _all_of(torch: Any, inputs: list, is_causal: bool) -> list:
-    """The result and the gradients of query, key and value."""
+    """Return the result and the gradients of query, key and value."""
     out = torch.nn.functional.scaled_dot_product_attention(*inputs, is_causal=is_causal)
     weight = torch.linspace(-1, 1, out.numel(), device=out.device).reshape(out.shape).to(out.dtype)
     return [x.detach().double() for x in (out, *torch.autograd.grad(out, inputs, weight))]

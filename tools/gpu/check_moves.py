@@ -1,4 +1,4 @@
-"""Checks of moves between devices, of tensors made on one, and of the errors where devices are mixed."""
+"""Checks of moves between devices, of new tensors on a device, and of errors for mixed devices."""
 from __future__ import annotations
 
 from typing import Any

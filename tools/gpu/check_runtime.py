@@ -50,7 +50,7 @@ def _memory(torch: Any) -> None:
     cuda = torch.cuda
     before = cuda.memory_allocated()
     x = torch.ones(1 << 22, device="cuda") + 1
-    x.jax()         # computed, not held back
+    x.jax()         # The read computes the value.
     cuda.synchronize()
     true(cuda.memory_allocated() - before >= 1 << 24, "16 MiB more are allocated")
     true(cuda.max_memory_allocated() >= cuda.memory_allocated(), "the peak is at least what there is")

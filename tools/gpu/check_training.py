@@ -1,4 +1,4 @@
-"""Checks of training on a GPU: loops that become programs, AMP, a DataLoader, checkpoints."""
+"""Checks of training on a GPU: compiled loops, AMP, a DataLoader, checkpoints."""
 from __future__ import annotations
 
 import io

@@ -1,4 +1,6 @@
-"""Small checks of what PyTorch documents for a GPU, each a line: ``python -m tools.gpu.checks [--stand-in]``."""
+"""Small checks of PyTorch's documented behaviour on a GPU, a line for each: ``python -m tools.gpu.checks
+[--stand-in]``.
+"""
 from __future__ import annotations
 
 import json
@@ -10,13 +12,13 @@ from typing import Any, NamedTuple
 from tools.gpu.line import FAILED, KNOWN, PASSED, SKIPPED, Line
 from tools.gpu.stand_in import jtorch_with
 
-MARK = "checks: "       # what the line of the result begins with
+MARK = "checks: "       # The line of the result begins with this text.
 
 
 class Check(NamedTuple):
-    """A function of the library that raises where something is wrong; ``known`` says why it is known to.
+    """A function of the library that raises on an error. ``known`` is the reason for an expected failure.
 
-    ``needs_gpu``: it means nothing with a CPU in the GPU's place.
+    ``needs_gpu`` skips the check with a CPU in the GPU's place.
     """
 
     name: str
@@ -26,7 +28,7 @@ class Check(NamedTuple):
 
 
 def line_of(check: Check, torch: Any, stand_in: bool) -> Line:
-    """Runs a check."""
+    """Run a check and return its line."""
     if check.needs_gpu and stand_in:
         return Line("checks", check.name, SKIPPED, detail="JAX keeps no statistics of a CPU's memory")
     start = time.perf_counter()
@@ -41,13 +43,13 @@ def line_of(check: Check, torch: Any, stand_in: bool) -> Line:
 
 
 def every_check() -> list[Check]:
-    """All checks, in the order of the report."""
+    """Return all checks in the order of the report."""
     from tools.gpu import check_attention, check_moves, check_runtime, check_training
     return [*check_attention.CHECKS, *check_moves.CHECKS, *check_runtime.CHECKS, *check_training.CHECKS]
 
 
 def main() -> None:
-    """Prints the lines."""
+    """Print the lines."""
     stand_in = "--stand-in" in sys.argv
     torch = jtorch_with(stand_in)
     print(MARK + json.dumps([line_of(check, torch, stand_in).as_dict() for check in every_check()]))

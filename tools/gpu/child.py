@@ -1,6 +1,6 @@
-"""Programs run one after the other, each in a process of its own with a time limit.
+"""Run programs one after another, each in a process of its own with a time limit.
 
-A crash or a hang of one is a line of the report, and what one takes of the GPU's memory is free for the next.
+A crash or a hang is a line of the report, and each program finds the GPU's memory free.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass
 class Ended:
-    """How a program ended: ``code`` is None if it ran out of time."""
+    """The end of a program. ``code`` is None after a time-out."""
 
     code: int | None
     out: str
@@ -30,18 +30,19 @@ class Ended:
 
     @property
     def status(self) -> str:
-        """The word for the report."""
+        """Return the word for the report."""
         return LATE if self.code is None else FAILED if self.code else PASSED
 
     def line(self, part: str, name: str) -> Line:
-        """The report's line of it, which says how it failed if it did."""
+        """Return the line of the report, with the reason of a failure."""
         detail = "" if self.code == 0 else last_words(self.error) or last_words(self.out)
         return Line(part, name, self.status, self.seconds, detail)
 
 
 def environment(tiny: bool) -> dict[str, str]:
-    """Of the programs: PyTorch and JAX share the GPU, so JAX takes memory as it needs it; nothing is read that an earlier
-    run has compiled, or first steps would be quicker than they are.
+    """Return the environment of the programs.
+
+    PyTorch and JAX share the GPU, so JAX allocates memory on demand. There is no cache of programs: it would hide first steps.
     """
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
     found = {**os.environ, "PYTHONPATH": path, "JTORCH_CACHE": "0", "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
@@ -50,7 +51,7 @@ def environment(tiny: bool) -> dict[str, str]:
 
 
 def run(arguments: list[str], limit: float, tiny: bool, folder: Path = ROOT) -> Ended:
-    """Runs Python with these arguments, for ``limit`` seconds at most."""
+    """Run Python with these arguments, for ``limit`` seconds at most."""
     start = time.monotonic()
     with subprocess.Popen([sys.executable, *arguments], cwd=folder, env=environment(tiny), text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, start_new_session=True) as process:
@@ -67,6 +68,6 @@ def run(arguments: list[str], limit: float, tiny: bool, folder: Path = ROOT) -> 
 
 
 def _end(process: subprocess.Popen) -> None:
-    """With the processes that it has started: its session was made for it."""
+    """End a process with all processes it has started. They share its session."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

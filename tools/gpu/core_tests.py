@@ -1,7 +1,7 @@
 """The tests of ``tests/core`` with ``cuda`` as jtorch's default device.
 
-They were written for the CPU: some take a tensor's NumPy array, or compare its text. Such a failure is the test's, is counted
-apart, and told by what the error says.
+They were written for the CPU: some take a tensor's NumPy array, or compare its text. The error's text shows such a failure, and
+the report counts it apart.
 """
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from tools.gpu.line import FAILED, LATE, PASSED, SKIPPED, Line
 
 WANTS_CPU = re.compile(r"cuda:0 device type tensor to numpy|at least two devices|device='cuda:0'|'cuda:0'|Cannot take the DLPack"
                        r"|share_memory|device\(type='cuda'")
-LIMIT = 60.0        # seconds of a file
-SIDE_BY_SIDE = max(1, (os.cpu_count() or 1) // 2)       # files; each compiles, and all share the GPU
-OF_THE_CPU = ("test_data_ptr.py",)      # reads memory at the addresses of tensors
+LIMIT = 60.0        # Limit of a file in seconds.
+# Upper limit for files at a time. Each file compiles, and all share the GPU.
+SIDE_BY_SIDE = max(1, (os.cpu_count() or 1) // 2)
+OF_THE_CPU = ("test_data_ptr.py",)      # This file reads memory at the addresses of tensors.
 QUICK = ("test_views.py",)
 
 
 def run_all(seconds: float, tiny: bool) -> Iterator[Line]:
-    """Runs the files, some side by side, within so many seconds: a line each."""
+    """Run the files, several at a time, within so many seconds. Return a line for each."""
     if find_spec("pytest") is None:
         yield Line("core tests", "tests/core", SKIPPED, detail="pytest is not installed")
         return

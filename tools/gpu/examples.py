@@ -1,4 +1,4 @@
-"""The examples, run as on any machine with a GPU: ``train_digits.py`` takes it, the others say nothing of devices."""
+"""The examples on a machine with a GPU. ``train_digits.py`` uses the GPU, the others name no device."""
 from __future__ import annotations
 
 import runpy
@@ -11,19 +11,19 @@ from tools.gpu.child import ROOT, run
 from tools.gpu.line import LATE, SKIPPED, Line
 from tools.gpu.stand_in import jtorch_with
 
-# Their names, arguments, and arguments for a quick look.
+# Each has a name, arguments, and arguments for a quick run.
 EXAMPLES: tuple[tuple[str, list[str], list[str]], ...] = (
     ("train_digits.py", ["--epochs", "30", "--device", "cuda"], ["--epochs", "15", "--device", "cuda"]),
     ("vae_digits.py", ["--epochs", "20"], ["--epochs", "1"]),
     ("char_lm.py", ["--steps", "300", "--write", "60"], ["--steps", "2", "--batch", "2", "--write", "2"]),
     ("compare_with_jax_grad.py", [], []), ("engine_report.py", [], []),
 )
-LIMIT = 60.0        # seconds of each
-ONLY_FULL = "engine_report.py"      # hundreds of steps, whose number is what it shows
+LIMIT = 60.0        # Limit of each example in seconds.
+ONLY_FULL = "engine_report.py"      # This example needs all of its hundreds of steps.
 
 
 def run_all(seconds: float, tiny: bool) -> Iterator[Line]:
-    """Runs the examples, one after the other, within so many seconds."""
+    """Run the examples one after another within so many seconds."""
     with tempfile.TemporaryDirectory() as folder:
         for name, full, quick in EXAMPLES:
             if tiny and name == ONLY_FULL:
@@ -40,7 +40,7 @@ def run_all(seconds: float, tiny: bool) -> Iterator[Line]:
 
 
 def main() -> None:
-    """In a process of its own: runs one example."""
+    """Run one example in this process."""
     where, name, *arguments = sys.argv[1:]
     jtorch_with(where == "stand-in")
     sys.argv = [name, *arguments]

@@ -1,4 +1,4 @@
-"""What checks say when something is not as PyTorch documents it."""
+"""Assertions of the checks, with the expected and the found value in their errors."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -6,19 +6,19 @@ from typing import Any
 
 
 def equal(found: Any, wanted: Any) -> None:
-    """AssertionError with both if they differ."""
+    """Raise AssertionError with both values if they differ."""
     if found != wanted:
         raise AssertionError(f"{found!r}, where PyTorch gives {wanted!r}")
 
 
 def true(condition: Any, what: str) -> None:
-    """AssertionError with what was wanted if it is not so."""
+    """Raise AssertionError with the expectation if the condition is false."""
     if not condition:
         raise AssertionError(f"not so: {what}")
 
 
 def raises(kind: type[Exception], beginning: str, run: Callable[[], Any]) -> None:
-    """AssertionError unless ``run`` raises such an error, whose text begins so."""
+    """Raise AssertionError unless ``run`` raises an error of this kind with this beginning of its text."""
     try:
         run()
     except kind as error:

@@ -9,7 +9,7 @@ PASSED, FAILED, KNOWN, SKIPPED, LATE = "passed", "failed", "known difference", "
 
 @dataclass
 class Line:
-    """What was tried, how it went, and what there is to say of it."""
+    """A check or program, its outcome, and details."""
 
     part: str
     name: str
@@ -19,11 +19,11 @@ class Line:
     figures: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the line for JSON."""
         return asdict(self)
 
 
 def last_words(text: str) -> str:
-    """The last line of a program's output that says something."""
+    """Return the last line of a program's output with a text."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1][:300] if lines else ""

@@ -1,4 +1,4 @@
-"""What this machine has: ``python -m tools.gpu.machine`` prints it as JSON."""
+"""The hardware and software of this machine: ``python -m tools.gpu.machine`` prints it as JSON."""
 from __future__ import annotations
 
 import json
@@ -26,7 +26,7 @@ def _of_pytorch() -> dict[str, Any]:
 
 
 def describe() -> dict[str, Any]:
-    """Processor, Python, JAX and its GPUs, PyTorch."""
+    """Return the processor, Python, JAX with its GPUs, and PyTorch."""
     return {"system": platform.platform(), "cores": os.cpu_count(), "python": platform.python_version(),
             **_of_jax(), **_of_pytorch()}
 

@@ -1,4 +1,4 @@
-"""A plugin of pytest: each test runs with ``cuda`` as jtorch's default device, and how it ended is written down at once."""
+"""A plugin of pytest: run each test with ``cuda`` as jtorch's default device, and write each outcome at once."""
 from __future__ import annotations
 
 import importlib
@@ -14,20 +14,20 @@ from tools.gpu.stand_in import jtorch_with
 
 
 def pytest_addoption(parser: Any) -> None:
-    """Where the results go, and whether a CPU stands in the GPU's place."""
+    """Add options for the file of results and for a CPU in the GPU's place."""
     parser.addoption("--cuda-results", help="a file: a line of JSON for each test")
     parser.addoption("--cuda-stand-in", action="store_true")
 
 
 def pytest_configure(config: Any) -> None:
-    """Chooses the device before any test starts JAX."""
+    """Choose the device before any test starts JAX."""
     jtorch_with(config.getoption("--cuda-stand-in"))
     _Told.path = config.getoption("--cuda-results")
     _compare_wherever_they_are()
 
 
 def _compare_wherever_they_are() -> None:
-    """Tests that compare with PyTorch, which has its tensors on the CPU here, take ``cuda:0`` for that."""
+    """Treat ``cuda:0`` as the CPU in comparisons with PyTorch. PyTorch has its tensors on the CPU here."""
     sys.path.insert(0, str(ROOT / "tests" / "core"))
     outcomes: Any = importlib.import_module("outcomes")
     describe = outcomes.describe
@@ -44,7 +44,7 @@ class _Told:
 
 @pytest.fixture(autouse=True)
 def on_cuda() -> Iterator[None]:
-    """For the time of a test."""
+    """Set the default device for a test."""
     torch = jtorch_with(False)
     torch.set_default_device("cuda")
     yield
@@ -52,7 +52,7 @@ def on_cuda() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list) -> None:
-    """Leaves out what says nothing of jtorch here: PyTorch's own turns, and programs in processes of their own."""
+    """Leave out tests without jtorch in this process: PyTorch's own variants, and programs in other processes."""
     items[:] = [item for item in items if _param(item) != "torch" and "run_python" not in item.fixturenames]
 
 
@@ -61,7 +61,7 @@ def _param(item: Any) -> Any:
 
 
 def pytest_runtest_logreport(report: Any) -> None:
-    """Writes name, outcome and the error's text."""
+    """Write the name, the outcome and the error of a test."""
     if report.when == "call" or report.outcome == "skipped" or (report.when == "setup" and report.failed):
         crash = getattr(report.longrepr, "reprcrash", None)
         text = crash.message if crash is not None else str(report.longrepr or "")[-300:]

@@ -1,4 +1,4 @@
-"""The report: ``report.json`` has all of it, ``report.md`` is for reading."""
+"""The report: ``report.json`` has all figures, ``report.md`` is for readers."""
 from __future__ import annotations
 
 import json
@@ -13,7 +13,7 @@ STAND_IN = ("**There was no GPU.** JAX's CPU device stood in the GPU's place, at
 
 
 def write(folder: Path, machine: dict[str, Any], lines: list[Line], tiny: bool, seconds: float) -> None:
-    """Writes both files. It is called after each line, so that a run that is ended leaves what it had."""
+    """Write both files. The caller does this after each line, so an ended run leaves its lines."""
     folder.mkdir(parents=True, exist_ok=True)
     told = {"gpu": not tiny, "machine": machine, "seconds": seconds, "lines": [line.as_dict() for line in lines]}
     (folder / "report.json").write_text(json.dumps(told, indent=1) + "\n")
@@ -21,7 +21,7 @@ def write(folder: Path, machine: dict[str, Any], lines: list[Line], tiny: bool, 
 
 
 def markdown(machine: dict[str, Any], lines: list[Line], tiny: bool, seconds: float) -> str:
-    """The page."""
+    """Return the page."""
     counts = Counter(line.status for line in lines)
     page = ["# jtorch on " + (machine["gpus"][0] if machine.get("gpus") and not tiny else "a CPU in a GPU's place"), ""]
     page += [STAND_IN, ""] if tiny else []
@@ -54,7 +54,7 @@ def _failures(lines: list[Line]) -> list[str]:
 
 
 def _table_of_steps(lines: list[Line]) -> list[str]:
-    """A row for each workload, with what jtorch's steps are of each other's."""
+    """Return a row for each workload, with the ratios of jtorch's steps to the others."""
     if not lines:
         return []
     rows: dict[str, dict[str, Line]] = {}

@@ -1,19 +1,19 @@
-"""JAX's second virtual CPU device in the GPU's place, where there is no GPU.
+"""Use JAX's second virtual CPU device in the GPU's place.
 
-``cuda`` is then a device of its own as on a real machine: values have to be moved to it, and mixing them is an error. What
-XLA's code for a GPU does, and how quick it is, is not tried by that.
+``cuda`` is then a device of its own, as on a real machine: values must be moved to it, and mixed devices raise. This does not
+test XLA's code for a GPU, nor its speed.
 """
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-# What must be in the environment before JAX starts.
+# These variables must be set before JAX starts.
 ENVIRONMENT = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
 
 
 def jtorch_with(stand_in: bool) -> Any:
-    """The module ``jtorch``, whose ``cuda`` is JAX's GPU or, if asked, a CPU in its place."""
+    """Return the module ``jtorch``. Its ``cuda`` is JAX's GPU or, with ``stand_in``, a CPU."""
     torch = importlib.import_module("jtorch")
     if stand_in:
         import jax

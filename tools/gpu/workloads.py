@@ -1,4 +1,4 @@
-"""What is timed on a GPU: the models of ``benchmarks`` at sizes that a GPU is bought for, and the same, tiny."""
+"""The workloads timed on a GPU: the models of ``benchmarks`` at sizes for a GPU, and the same models at tiny sizes."""
 from __future__ import annotations
 
 import importlib
@@ -15,7 +15,7 @@ from benchmarks.workloads import MLP
 
 @dataclass(frozen=True)
 class GpuWorkload:
-    """A named step for PyTorch and jtorch and, where one is written, for jax.jit."""
+    """A named step for PyTorch and jtorch, and in some cases for jax.jit."""
 
     name: str
     eager: Callable[[Any], Step]
@@ -23,12 +23,12 @@ class GpuWorkload:
 
 
 def by_hand(name: str, sizes: dict[str, Any]) -> Callable[[], Step]:
-    """The step of that name in ``by_hand.py``, which imports JAX."""
+    """Return the step of that name in ``by_hand.py``. The module imports JAX."""
     return lambda: getattr(importlib.import_module("tools.gpu.by_hand"), name)(**sizes)
 
 
 def _with_a_cache(torch: Any, sizes: dict[str, Any]) -> Step:
-    """Tokens of a model that is made anew in each step."""
+    """Return a step that generates tokens with a new model and a cache."""
     device = torch.get_default_device()
 
     def step():
@@ -38,7 +38,7 @@ def _with_a_cache(torch: Any, sizes: dict[str, Any]) -> Step:
 
 
 def workloads(tiny: bool) -> tuple[GpuWorkload, ...]:
-    """The five of them."""
+    """Return all workloads."""
     mlp = MLP(32, (16, 32, 10)) if tiny else MLP(1024, (784, 4096, 4096, 4096, 10))
     image = {"batch": 2, "size": 16} if tiny else {"batch": 64, "size": 224, "classes": 1000}
     text = {"layers": 1, "width": 32, "batch": 2, "length": 16} if tiny else {

@@ -11,15 +11,16 @@ class Lane:
     name: str
     arguments: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
-    timeout: float = 3600.0     # seconds; a mutant that hangs counts as killed
-    after: str = ""             # a lane whose tests are not run again
+    timeout: float = 3600.0     # seconds; a mutant with a hang counts as killed
+    after: str = ""             # The lane leaves out the tests of this lane.
 
 
 CORE = "tests/core"
 SEED = "--matrix-seed=1"
 PYTHON = "@.ci/without_extension"
 BY_PYTHON = {"JTORCH_SPEEDUPS": "0", "JTORCH_ONEDNN": "0"}
-WITHOUT_STRUCTURE = "--ignore=tests/structure"      # it reads sources, which are instrumented while hits are recorded
+# The structure tests read sources, and sources are instrumented while hits are recorded.
+WITHOUT_STRUCTURE = "--ignore=tests/structure"
 
 LANES = [
     Lane("fast", ("--lane=fast", SEED, WITHOUT_STRUCTURE, "tests"), {"MUTANT_WITHOUT_TORCH": "1"}),

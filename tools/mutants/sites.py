@@ -22,8 +22,8 @@ NAMES_OF_PYTHON = {"__all__", "__slots__"}
 class Mutant:
     """One change: the characters from ``start`` to ``end`` (offsets in bytes) of a file become ``new``."""
 
-    path: str           # relative to the root of the project
-    kind: str           # one of KINDS
+    path: str           # This is relative to the root of the project.
+    kind: str           # This is one of KINDS.
     line: int
     start: int
     end: int

@@ -1,1 +1,1 @@
-"""The documentation site: what ``mkdocs build`` adds to the pages of docs/. See hooks.py."""
+"""The documentation site: additions of ``mkdocs build`` to the pages of docs/. See hooks.py."""

@@ -1,9 +1,8 @@
-"""``python -m tools.site.browse DIR``: looks at the built site in a browser and says what is wrong with it.
+"""``python -m tools.site.browse DIR``: open the built site in a browser and report problems.
 
-Chromium, headless, opens each page, as wide as a desk's screen and as narrow as a phone's: nothing may be said in its console,
-and nothing may reach beyond the screen. Then a reader's doings: a search finds the page, the button beside code copies it, the
-colours can be turned, and axe finds nothing that keeps people out (WCAG 2, levels A and AA). ``--pictures DIR`` keeps what the
-pages look like.
+Headless Chromium opens each page in the width of a desktop and of a phone. The console must be empty, and nothing may reach
+beyond the screen. It then tests the search, the copy button of code and the dark colours. axe looks for accessibility problems
+(WCAG 2, levels A and AA). ``--pictures DIR`` keeps screenshots.
 """
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-WIDE, NARROW = (1280, 900), (390, 844)      # pixels
-SECONDS = 20                                # a thing that is waited for comes by then, or not at all
+WIDE, NARROW = (1280, 900), (390, 844)      # Width and height in pixels.
+SECONDS = 20                                # Seconds to wait for something to appear.
 SHOWN = ("index.html", "tutorials/training/index.html", "reference/index.html", "messages/index.html", "performance/index.html")
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--force-prefers-reduced-motion")
@@ -27,12 +26,12 @@ FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "-
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *args: Any) -> None:
-        """Says nothing of requests."""
+        """Suppress the log of requests."""
 
 
 @contextmanager
 def served(site: Path) -> Iterator[str]:
-    """The address at which the site is served while the block runs."""
+    """Serve the site during the block, and return its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -44,7 +43,7 @@ def served(site: Path) -> Iterator[str]:
 
 @contextmanager
 def browser() -> Iterator[Any]:
-    """Chromium, driven by Selenium."""
+    """Start Chromium with Selenium."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -68,14 +67,14 @@ def _found(*names: str) -> str:
 
 
 class Visit:
-    """One run over the site, and the problems that were found."""
+    """One run over the site, with its problems."""
 
     def __init__(self, driver: Any, address: str, pictures: Path | None):
         self.driver, self.address, self.pictures = driver, address, pictures
         self.problems: list[str] = []
 
     def page(self, name: str) -> None:
-        """Opens a page and looks at it in both widths."""
+        """Open a page and check it in both widths."""
         self._open(name)
         self._until(lambda: self.driver.execute_script("return document.readyState") == "complete")
         for width, height in (WIDE, NARROW):
@@ -88,7 +87,7 @@ class Visit:
         self.problems += [f"{name}: the console says {e['message']}" for e in self.driver.get_log("browser")]
 
     def search(self, word: str, target: str) -> None:
-        """Types a word into the search and follows what comes first."""
+        """Type a word into the search and follow the first result."""
         self._open("")
         field = self._one("input.md-search__input")
         self.driver.execute_script("arguments[0].focus()", field)
@@ -98,7 +97,7 @@ class Visit:
             self.problems.append(f"the search for {word} does not find {target} among its first three")
 
     def copy(self, name: str) -> None:
-        """Copies a page's first code by its button."""
+        """Copy a page's first code block with its button."""
         from selenium.webdriver import ActionChains
 
         self.driver.execute_cdp_cmd("Browser.grantPermissions",
@@ -116,7 +115,7 @@ class Visit:
             self.problems.append(f"{name}: the button copies {copied!r:.60} for {code!r:.60}")
 
     def colours(self) -> None:
-        """Turns the light page into a dark one."""
+        """Switch a light page to dark colours."""
         self._open("")
         before = self._scheme()
         self.driver.execute_script("document.querySelector('form[data-md-component=palette] label:not([hidden])').click()")
@@ -124,7 +123,7 @@ class Visit:
             self.problems.append("the colours cannot be turned")
 
     def accessible(self, name: str) -> None:
-        """Looks for what keeps people out."""
+        """Check a page for accessibility problems."""
         self._open(name)
         self.driver.execute_script((resources.files("axe_core_python") / "axe.min.js").read_text())
         found = self.driver.execute_async_script(
@@ -150,7 +149,7 @@ class Visit:
         return self.driver.find_elements("css selector", selector)
 
     def _until(self, condition: Callable[[], Any]) -> Any:
-        """What the condition gives once it is true; None if it never is."""
+        """Return the value of the condition once it is true, None if it stays false."""
         from selenium.common.exceptions import TimeoutException
         from selenium.webdriver.support.ui import WebDriverWait
 
@@ -161,7 +160,7 @@ class Visit:
 
 
 def looked_at(site: Path, pictures: Path | None) -> list[str]:
-    """The problems of a site."""
+    """Return the problems of a site."""
     names = sorted(str(p.relative_to(site)) for p in site.rglob("*.html") if p.name != "404.html")
     with served(site) as address, browser() as driver:
         visit = Visit(driver, address, pictures)
@@ -170,7 +169,7 @@ def looked_at(site: Path, pictures: Path | None) -> list[str]:
         visit.search("cross_entropy", "cross_entropy")
         visit.search("DataLoader", "data")
         visit.copy("tutorials/training/")
-        for name in (*SHOWN, *SHOWN[:2]):       # the last ones in dark colours
+        for name in (*SHOWN, *SHOWN[:2]):       # The last pages are checked in dark colours.
             visit.accessible(name)
             if name == SHOWN[-1]:
                 visit.colours()
@@ -179,7 +178,7 @@ def looked_at(site: Path, pictures: Path | None) -> list[str]:
 
 
 def main() -> int:
-    """Looks at a site; the status says whether something is wrong."""
+    """Check a site. Return 1 if there are problems."""
     parser = argparse.ArgumentParser("python -m tools.site.browse", description=__doc__.splitlines()[0])
     parser.add_argument("site", type=Path)
     parser.add_argument("--pictures", type=Path)

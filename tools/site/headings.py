@@ -1,7 +1,8 @@
-"""The reference's pages by PyTorch's headings: which file a function is in says which heading it belongs to."""
+"""The headings of the reference. PyTorch's headings are assigned by the file of a function."""
 from __future__ import annotations
 
-# Headings of https://docs.pytorch.org/docs/stable/torch.html, with the files whose functions they have. ``*``: all others.
+# Headings of https://docs.pytorch.org/docs/stable/torch.html, with the files of their functions. ``*`` means all
+# others.
 TORCH = {
     "Tensors": "tensor untyped typed typed_tensors functional dtype dtype_info layout size storage device _tensor_str",
     "Creation Ops": "create creation other_layouts",
@@ -68,5 +69,5 @@ PLAIN = {
     "profiler": "torch.profiler", "testing": "torch.testing", "overrides": "torch.overrides", "compiler": "torch.compiler",
     "futures": "torch.futures", "hub": "torch.hub",
 }
-# What PyTorch does not have: the engine.
+# The engine has no counterpart in PyTorch.
 ENGINE = ("report", "trace", "synchronize", "forget", "get_cache_dir", "set_cache_dir")

@@ -1,4 +1,4 @@
-"""mkdocs' hooks: the reference, and pages of the files that docs/ links to outside of itself, are made as it is built."""
+"""mkdocs' hooks: make the reference, and pages for files outside docs/ with links from docs/."""
 from __future__ import annotations
 
 import logging
@@ -16,15 +16,16 @@ from tools.site import reference
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<!\\)\]\((?!https?:|mailto:|#|/)([^)#\s]+)(#[^)\s]*)?\)")
 CODE = re.compile(r"^```.*?^```[ \t]*$", re.MULTILINE | re.DOTALL)
-HINT = re.compile(r"^(```(?:python|bash)) \w+$", re.MULTILINE)      # to the tests: skip, or a package that the block needs
+# A hint to the tests: skip the block, or run it only with this package.
+HINT = re.compile(r"^(```(?:python|bash)) \w+$", re.MULTILINE)
 NAME = re.compile(r"(?<![\[`\w])`((?:torch|jtorch\.engine)\.[\w.]+?)(\(\))?`(?!\]|`)")
-log = logging.getLogger("mkdocs.jtorch")        # a warning is an error where mkdocs is strict
+log = logging.getLogger("mkdocs.jtorch")        # In strict mode mkdocs treats warnings of this logger as errors.
 _made: dict[str, str] = {}
 _anchors: dict[str, str] = {}
 
 
 def on_config(config: Any) -> Any:
-    """Makes the reference, and puts its pages, and those of docs/ that mkdocs.yml does not name, into the navigation."""
+    """Make the reference. Add its pages, and the pages of docs/ missing in mkdocs.yml, to the navigation."""
     made, wrong = reference.pages()
     for line in wrong:
         log.warning(line)
@@ -40,7 +41,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Adds the pages that are made."""
+    """Add the generated pages."""
     for place, text in _made.items():
         files.append(File.generated(config, place, content=text))
     for place, text in _mirrored(files):
@@ -49,8 +50,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def _mirrored(files: Files) -> Iterator[tuple[str, str]]:
-    """The repository's files that pages link to and that do not lie in docs/, each as a page."""
-    waiting = [("docs/index.md", "[](../CONTRIBUTING.md) [](../CHANGELOG.md)")]        # these are in the navigation
+    """Return the files outside docs/ with links from pages, each as a page."""
+    waiting = [("docs/index.md", "[](../CONTRIBUTING.md) [](../CHANGELOG.md)")]        # The navigation has these two.
     waiting += [("docs/" + f.src_uri, f.content_string) for f in files if f.src_uri.endswith(".md")]
     seen: set[str] = set()
     while waiting:
@@ -79,14 +80,16 @@ def _repository_path(page: str, link: str) -> str:
 
 
 def _place(path: str) -> str:
-    """Where in the site a file of the repository is."""
+    """Return the place of a repository file in the site."""
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
     return f"files/{path}" if path.endswith(".md") else f"files/{path}.md"
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links between files of the repository become links between pages; names of the library lead to the reference."""
+    """Turn links between repository files into links between pages, and names of the library into links to the
+    reference.
+    """
     here = page.file.src_uri
     markdown = HINT.sub(r"\1", markdown)
     path = here.removeprefix("files/") if here.startswith("files/") else f"docs/{here}"

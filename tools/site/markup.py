@@ -1,4 +1,4 @@
-"""Docstrings as Markdown. They are read from the running library, since those of ops are made from the ops' records."""
+"""Docstrings as Markdown, read from the running library, because op records generate the docstrings of ops."""
 from __future__ import annotations
 
 import re
@@ -9,12 +9,12 @@ _ENTRY = re.compile(r"(\*{0,2}[\w., *]+?)(?: \(([^()]*(?:\([^()]*\)[^()]*)*)\))?
 
 
 def markdown(doc: str) -> str:
-    """A cleaned docstring (``inspect.cleandoc``) as Markdown."""
+    """Return a cleaned docstring (``inspect.cleandoc``) as Markdown."""
     return "\n\n".join(_block(lines) for lines in _blocks(doc.expandtabs().split("\n")))
 
 
 def _blocks(lines: list[str]) -> list[list[str]]:
-    """Paragraphs; a section's title keeps the indented paragraphs that follow it."""
+    """Split lines into paragraphs. A section's title keeps its indented paragraphs."""
     found: list[list[str]] = []
     in_section = False
     for n, line in enumerate(lines):
@@ -54,7 +54,7 @@ def _block(lines: list[str]) -> str:
 
 
 def _dedented(lines: list[str], first_stands: bool = False) -> list[str]:
-    """Lines without their common indentation, and without empty ones around them."""
+    """Remove the common indentation of lines, and the empty lines around them."""
     inner = lines[1:] if first_stands else lines
     margin = min((len(x) - len(x.lstrip()) for x in inner if x.strip()), default=0)
     out = ([lines[0]] if first_stands else []) + [x[margin:] for x in inner]
@@ -64,7 +64,7 @@ def _dedented(lines: list[str], first_stands: bool = False) -> list[str]:
 
 
 def _entries(lines: list[str]) -> list[str]:
-    """What an indented list says: an entry begins at the margin."""
+    """Return the entries of an indented list. An entry begins at the margin."""
     found: list[str] = []
     for line in lines:
         if line[:1] != " " and line.strip():
@@ -89,7 +89,7 @@ def _code(lines: list[str]) -> str:
 
 
 def text(prose: str) -> str:
-    """Prose with reStructuredText's code marks as Markdown's, and with nothing that Markdown would take for a mark."""
+    """Turn reStructuredText's code marks into Markdown's, and escape all other marks."""
     parts = re.split(r"(``[^`]+``|`[^`]+`|https?://\S+)", re.sub(r":\w+:`~?([^`]+)`", r"``\1``", prose))
     return "".join(_mark(part) if k % 2 else re.sub(r"([*_<\[\]|])", r"\\\1", part) for k, part in enumerate(parts))
 

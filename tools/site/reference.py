@@ -1,4 +1,4 @@
-"""The pages of the API reference: every public function and class, its docstring, and how it differs from PyTorch's."""
+"""The pages of the API reference: every public function and class, its docstring, and its differences from PyTorch."""
 from __future__ import annotations
 
 import functools
@@ -24,25 +24,25 @@ KINDS = {"b": "bool", "i": "integers", "h": "16-bit floats", "f": "floats", "c":
 
 @dataclass(frozen=True)
 class Entry:
-    """A public name: where PyTorch has it, what it is, and the file that it is made in."""
+    """A public name: PyTorch's path, the object, and the file of its definition."""
 
-    path: str           # torch.nn.functional.relu
+    path: str           # For example torch.nn.functional.relu.
     value: Any
-    home: str           # activation
+    home: str           # For example activation.
 
     @property
     def name(self) -> str:
-        """``relu``."""
+        """Return the last part of the path: ``relu``."""
         return self.path.rpartition(".")[2]
 
     @property
     def record(self) -> Any:
-        """The op's record, if it is an op."""
+        """Return the op's record, if the entry is an op."""
         return RECORDS.get(self.path.removeprefix("torch.").removeprefix("Tensor."))
 
 
 def pages() -> tuple[dict[str, str], list[str]]:
-    """The reference's pages by their place in the site, and what is wrong: names without a docstring."""
+    """Return the reference's pages by their place in the site, and the names without a docstring."""
     found = dict(_grouped())
     wrong = [f"{e.path} has no docstring" for entries in found.values() for e in entries[1] if not _doc(e.value)]
     out = {f"reference/{place}.md": _page(title, entries) for place, (title, entries) in found.items()}
@@ -51,7 +51,7 @@ def pages() -> tuple[dict[str, str], list[str]]:
 
 
 def anchors(pages: Mapping[str, str]) -> dict[str, str]:
-    """Where each name is described: ``torch.add`` -> ``reference/torch/pointwise-ops.md``."""
+    """Return the page of each name: ``torch.add`` -> ``reference/torch/pointwise-ops.md``."""
     return {name: page for page, body in pages.items() for name in re.findall(r"\{ #([\w.]+) \}$", body, re.MULTILINE)}
 
 
@@ -79,13 +79,13 @@ def _by_heading(folder: str, path: str, headings: Mapping[str, str],
 
 
 def _public(path: str, module: Any) -> Iterator[Entry]:
-    """The functions and classes of a module that are the library's own."""
+    """Return the library's own functions and classes in a module."""
     for name in sorted(getattr(module, "__all__", None) or dir(module), key=str.lower):
         if name.startswith("_") or (name.endswith("_") and "init" not in path and hasattr(module, name[:-1])):
             continue
         try:
             value = getattr(module, name)
-        except ImportError:         # what needs another package
+        except ImportError:         # The name needs another package.
             continue
         home = str(getattr(value, "__module__", ""))
         if not home.startswith("jtorch") or not (inspect.isclass(value) or isinstance(value, types.FunctionType)):
@@ -120,7 +120,7 @@ def _section(entry: Entry) -> str:
     kind = "class" if inspect.isclass(entry.value) else "property" if isinstance(entry.value, property) else ""
     signature = _signature(entry)
     doc = _doc(entry.value)
-    if entry.record is not None:        # its first line is the signature
+    if entry.record is not None:        # The first line of an op's docstring is its signature.
         first, _, doc = doc.partition("\n\n") if doc.startswith(f"{entry.record.name}(") else ("", "", doc)
         signature = entry.name + first[len(entry.record.name):] if first else signature
     shown = f"```python\n{kind + ' ' if kind == 'class' else ''}{signature}\n```"
@@ -138,7 +138,7 @@ def _signature(entry: Entry) -> str:
 
 
 def _differs(entry: Entry) -> list[str]:
-    """How an entry differs from PyTorch's, as a note."""
+    """Return the differences of an entry from PyTorch as a note."""
     said = differences().get(entry.path.removeprefix("torch.").removeprefix("Tensor."), [])
     lines = [f"    - {line}" for line in said]
     return ["\n".join(['!!! note "Differs from PyTorch"', "", *lines])] if lines else []
@@ -146,7 +146,7 @@ def _differs(entry: Entry) -> list[str]:
 
 @functools.cache
 def differences() -> dict[str, list[str]]:
-    """By op: what is known to differ, from the op matrix and from the page about coverage."""
+    """Return the known differences by op, from the op matrix and from the coverage page."""
     found: dict[str, list[str]] = {}
     for d in DIFFERENCES:
         of = f"{', '.join(d.checks)}{' of ' + ', '.join(d.dtypes) if d.dtypes else ''}"
@@ -160,7 +160,7 @@ def differences() -> dict[str, list[str]]:
 
 
 def _op(name: str) -> str:
-    """``linalg.norm.subgradients_at_zero`` -> ``linalg.norm``."""
+    """Return the op of a record: ``linalg.norm.subgradients_at_zero`` -> ``linalg.norm``."""
     while name not in RECORDS and "." in name and not _is_here(name):
         name = name.rpartition(".")[0]
     return name

@@ -1,1 +1,1 @@
-"""Which of PyTorch's names packages use, and which of those jtorch lacks."""
+"""Find PyTorch's names that packages use and jtorch lacks."""

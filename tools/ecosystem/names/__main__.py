@@ -1,4 +1,4 @@
-"""``python -m tools.ecosystem.names``: the names of PyTorch's that packages use and jtorch lacks, with those packages."""
+"""``python -m tools.ecosystem.names``: print PyTorch's names that packages use and jtorch lacks, with the packages."""
 from __future__ import annotations
 
 import argparse
@@ -33,7 +33,7 @@ def used(places: Iterable[Path]) -> dict[str, set[str]]:
 
 
 def _ask(names: Iterable[str], *how: str) -> dict[str, tuple[str, str]]:
-    """Return what ``resolve.py`` says of names, run by ``python *how``."""
+    """Return the answers of ``resolve.py`` for names, run by ``python *how``."""
     done = subprocess.run([sys.executable, *how, str(RESOLVE)], input=json.dumps(sorted(names)), capture_output=True, text=True,
                           check=False, cwd=ROOT)
     if done.returncode:
@@ -43,14 +43,14 @@ def _ask(names: Iterable[str], *how: str) -> dict[str, tuple[str, str]]:
 
 @dataclass
 class Found:
-    """A name that jtorch lacks or refuses: the packages that use it, and what they use of it."""
+    """A name that jtorch lacks or refuses, with the packages that use it and their longest paths."""
 
     packages: set[str] = field(default_factory=set)
     parts: set[str] = field(default_factory=set)
 
 
 def lacking(uses: dict[str, set[str]]) -> dict[str, dict[str, Found]]:
-    """Return of PyTorch's names those that jtorch "lacks" and those that it "refuses", most used first."""
+    """Return PyTorch's names that jtorch "lacks" and those that it "refuses", most used first."""
     theirs: dict[str, set[str]] = defaultdict(set)
     for name, (path, problem) in _ask(uses).items():
         if not problem:
@@ -69,7 +69,7 @@ def _rank(item: tuple[str, Found]) -> tuple[int, str]:
 
 
 def _places(given: list[str], folder: Path) -> list[Path]:
-    """Return where the packages' sources are; packages that are no path are downloaded into ``folder``."""
+    """Return the source folders of packages. Packages without a path are downloaded into ``folder``."""
     found = []
     for one in given:
         place = Path(one) if Path(one).exists() else sources.download(one, folder)
@@ -103,7 +103,7 @@ def _as_json(found: dict[str, dict[str, Found]]) -> str:
 
 
 def main() -> int:
-    """The command; its status says whether jtorch has all names."""
+    """Run the command. Return 0 if jtorch has all names."""
     given = _arguments()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.keep or Path(temporary)

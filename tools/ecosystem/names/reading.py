@@ -1,4 +1,4 @@
-"""The names of PyTorch's that a Python file uses, as dotted paths: ``torch.nn.functional.relu``."""
+"""Find the names of PyTorch's that a Python file uses, as dotted paths: ``torch.nn.functional.relu``."""
 from __future__ import annotations
 
 import ast
@@ -6,10 +6,10 @@ import warnings
 
 
 def names(text: str) -> set[str]:
-    """Return the longest paths that a file imports or reads; of a file that is no Python, none."""
+    """Return the longest paths that a file imports or reads. Return none for a file with a syntax error."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")         # of the files' own strings
+            warnings.simplefilter("ignore")         # The strings of some files cause warnings.
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return set()
@@ -26,14 +26,14 @@ def _is_torch(path: str | None) -> bool:
 
 
 class _File(ast.NodeVisitor):
-    """One file: what its names stand for, and what was read."""
+    """One file: the meanings of its names, and the paths it reads."""
 
     def __init__(self) -> None:
         self.aliases: dict[str, str] = {}
         self.names: set[str] = set()
 
     def add_import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Note what an import binds, wherever in the file it stands."""
+        """Record the names bound by an import anywhere in the file."""
         if isinstance(node, ast.ImportFrom):
             self._add_from(node)
             return
@@ -52,7 +52,7 @@ class _File(ast.NodeVisitor):
                 self.aliases[alias.asname or alias.name] = str(path)
 
     def _path(self, node: ast.expr) -> str | None:
-        """Return what an expression of names and dots stands for; None if it is something else."""
+        """Return the path of an expression of names and dots; None for other expressions."""
         if isinstance(node, ast.Name):
             return self.aliases.get(node.id)
         if isinstance(node, ast.Attribute):
@@ -61,7 +61,7 @@ class _File(ast.NodeVisitor):
         return None
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        """Note a path that is read; one that is assigned needs not be there."""
+        """Record a path that is read. An assigned path need not exist."""
         path = self._path(node) if isinstance(node.ctx, ast.Load) else None
         if path is None:
             self.generic_visit(node)

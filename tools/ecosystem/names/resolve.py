@@ -1,4 +1,4 @@
-"""Which of the names on its input ``torch`` has. A program of its own, run with PyTorch and by ``python -m jtorch``."""
+"""Look up names of standard input in ``torch``. A program of its own, run with PyTorch and by ``python -m jtorch``."""
 from __future__ import annotations
 
 import contextlib
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def _step(owner: Any, before: str, name: str) -> Any:
-    """Return an attribute, or the module of that name; AttributeError if there is neither."""
+    """Return an attribute or the module of that name. Raise AttributeError if there is neither."""
     try:
         return getattr(owner, name)
     except AttributeError as error:
@@ -25,7 +25,7 @@ def _step(owner: Any, before: str, name: str) -> Any:
 
 
 def follow(path: str) -> tuple[str, str]:
-    """Return the part of a path that lies in modules and classes, and why the walk stopped: "", "lacks" or "refuses".
+    """Return the existing part of a path, and the reason for the end: "", "lacks" or "refuses".
 
     A name is refused if it raises NotImplementedError, when it is read or (jtorch's NotBuiltMeta) when it is used.
     """
@@ -47,10 +47,10 @@ def follow(path: str) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Write as JSON what ``follow`` says of each of the names that standard input has as JSON."""
+    """Write the results of ``follow`` as JSON, for the names of standard input."""
     warnings.simplefilter("ignore")
     asked = json.load(sys.stdin)
-    with contextlib.redirect_stdout(io.StringIO()):         # what modules say when they are imported
+    with contextlib.redirect_stdout(io.StringIO()):         # Some modules print at import.
         found = {path: follow(path) for path in asked}
     json.dump(found, sys.stdout)
 

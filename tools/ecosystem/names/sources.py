@@ -12,7 +12,7 @@ PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input")
 
 
 def files(place: Path) -> Iterator[str]:
-    """Yield the text of each Python file; files that are not text are left out."""
+    """Yield the text of each Python file. Skip files that are not text."""
     for content in _contents(place):
         try:
             yield content.decode()
@@ -47,7 +47,7 @@ def name_of(place: Path) -> str:
 
 
 def download(package: str, folder: Path) -> Path | None:
-    """Return the wheel that pip downloads, without what it depends on; None if there is no wheel."""
+    """Download a package's wheel with pip, without its dependencies. Return None if there is no wheel."""
     before = set(folder.iterdir())
     done = subprocess.run([*PIP, "download", "--quiet", "--no-deps", "--only-binary=:all:", "-d", str(folder), package],
                           capture_output=True, check=False)

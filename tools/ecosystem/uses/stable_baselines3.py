@@ -6,7 +6,7 @@ from stable_baselines3 import A2C, DQN, PPO, SAC, TD3
 
 
 class _Line(gymnasium.Env):
-    """Walk to the middle; ``continuous`` says which actions."""
+    """A walk to the middle. ``continuous`` chooses the kind of actions."""
 
     def __init__(self, continuous=False):
         self.observation_space = gymnasium.spaces.Box(-2.0, 2.0, (2,), np.float32)

@@ -5,7 +5,7 @@ from torchviz import make_dot
 
 
 def _names(dot):
-    """The labels of the nodes, without the numbers of objects."""
+    """Return the labels of the nodes without ids of objects."""
     return sorted(
         line.split("label=")[1].split(" ")[0].strip('"]') if "label=" in line else ""
         for line in dot.source.splitlines()
