@@ -21,15 +21,15 @@ LANES = ("fast", "all", "nightly")
 CORE = Path(__file__).resolve().parent / "core"
 STRUCTURE = Path(__file__).resolve().parent / "structure"
 
-os.environ.setdefault("JTORCH_CACHE", "0")       # each run of the tests compiles for itself
+os.environ.setdefault("JTORCH_CACHE", "0")       # Each run of the tests compiles for itself.
 
 # Bodies of ops cast and broadcast explicitly: PyTorch's rules are not JAX's.
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
-library("jtorch")       # as all tests want it, also those that import it themselves
+library("jtorch")  # The library is imported with the settings of all tests, also for tests that import it themselves.
 policy = importlib.import_module("jtorch.engine.policy")
-policy.START_SECONDS = 0.0          # of the few numbers of a test programs are to be made too
-policy.LEAST_OVERWRITTEN = 0        # and their arrays written into where those of large ones are
+policy.START_SECONDS = 0.0          # Small tests shall get programs too.
+policy.LEAST_OVERWRITTEN = 0        # Their small arrays are overwritten as large ones are.
 cache = importlib.import_module("jtorch.engine.cache")
 
 
@@ -41,10 +41,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    if config.option.lane != "nightly":     # a program of a test runs a few times, and LLVM takes four times as long at level 1
+    if config.option.lane != "nightly":     # A test runs a program a few times only, and LLVM is much slower at level 1.
         cache.QUICKLY_COMPILED["xla_backend_optimization_level"] = 0
     given = config.option.matrix_seed
-    if given is None:       # the workers of pytest-xdist must choose the same samples; they inherit the environment
+    if given is None:       # The workers of pytest-xdist inherit the environment, so all choose the same samples.
         given = int(os.environ.get("JTORCH_MATRIX_SEED") or random.SystemRandom().randrange(1_000_000))
     config.option.matrix_seed = given
     os.environ["JTORCH_MATRIX_SEED"] = str(given)

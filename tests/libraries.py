@@ -23,8 +23,8 @@ def library(name: str) -> ModuleType:
         warnings.simplefilter("ignore")
         found = importlib.import_module(name)
     if name == "torch":
-        found.set_num_threads(1)    # several tests run at once
+        found.set_num_threads(1)    # Several tests run at once.
     if is_new:
         found.manual_seed(0)
-    found.set_warn_always(True)     # not once in a process, or the order of the tests would decide
+    found.set_warn_always(True)     # Without this, the order of tests decides about warnings.
     return found

@@ -26,7 +26,7 @@ def describe(x: Any) -> Any:
     name = type(x).__name__
     if name in ("Tensor", "Parameter"):
         data = x.detach().tolist()
-        stride = x.stride() if x.numel() else None      # of no elements, any strides are as good
+        stride = x.stride() if x.numel() else None      # Without elements, any strides are right.
         return (name, str(x.dtype), tuple(x.shape), stride, x.requires_grad, str(x.device), data)
     if isinstance(x, np.ndarray):
         return ("ndarray", str(x.dtype), x.shape, x.tolist())

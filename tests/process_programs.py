@@ -20,7 +20,8 @@ def written(library: str, processes: int, program: str, to: Path, *args: str) ->
     """The lines that the ranks write one after another: not to stdout, where Gloo prints in pieces."""
     ran = launched(library, processes, program, *args, PRINTED=str(to))
     if library == "torch" and "terminate called without an active exception" in ran.stderr:
-        to.unlink(missing_ok=True)      # PyTorch itself aborts at its end now and then, on a loaded machine: it is asked once more
+        # On a loaded machine PyTorch sometimes aborts at its end, so a failed run is repeated once.
+        to.unlink(missing_ok=True)
         ran = launched(library, processes, program, *args, PRINTED=str(to))
     assert ran.returncode == 0, ran.stderr[-3000:]
     return to.read_text().splitlines()

@@ -63,7 +63,7 @@ def numbered(texts: list[str]) -> list[str]:
 class Same:
     """Runs bodies for one test, ``name``, and compares their outcomes with PyTorch's, which it has now or has recorded."""
 
-    made: ClassVar[dict[str, dict[str, Any]]] = {}      # what this run has recorded
+    made: ClassVar[dict[str, dict[str, Any]]] = {}      # The outcomes recorded in this run.
 
     def __init__(self, name: str, record: bool):
         self.name, self.record = name, record
@@ -112,5 +112,5 @@ def plain(x: Any) -> Any:
     if isinstance(x, complex):
         return {"complex": [x.real, x.imag]}
     if isinstance(x, int) and not isinstance(x, bool):
-        return int(x)       # an enumeration's
+        return int(x)       # The number may be a member of an enumeration.
     return {"bytes": x.hex()} if isinstance(x, bytes) else x

@@ -229,7 +229,7 @@ def library_module(xp, path: str):
 
 
 def test_older_names_warn(xp):
-    with warnings.catch_warnings():     # PyTorch does so once
+    with warnings.catch_warnings():     # PyTorch warns once.
         warnings.simplefilter("ignore")
         assert not xp.is_autocast_cpu_enabled() and xp.get_autocast_gpu_dtype() == xp.float16
         xp.set_autocast_cpu_dtype(xp.float16)
@@ -316,7 +316,7 @@ def test_a_training_is_pytorchs(torch, scaled):
         net, losses = network(xp), []
         optimizer, scaler = xp.optim.Adam(net.parameters(), lr=1e-2), xp.amp.GradScaler("cpu", enabled=scaled)
         image, words, target = f32(xp, 4, 1, 8, 8), xp.tensor([[1, 2], [3, 4], [5, 6], [0, 1]]), xp.tensor([0, 1, 2, 0])
-        for _ in range(12 if scaled else 5):        # long enough to be compiled, once
+        for _ in range(12 if scaled else 5):        # The loop is long enough to be compiled once.
             optimizer.zero_grad()
             with xp.autocast("cpu"):
                 out = net(image, words)

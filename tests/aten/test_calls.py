@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-# Of each expression the operators of its forward and of its backward, as PyTorch 2.13 calls them; without ".default".
+# Maps expressions to the operators of their forward and backward in PyTorch 2.13, without ".default".
 CALLS = json.loads(Path(__file__).with_name("calls.json").read_text())
 
 
@@ -49,7 +49,7 @@ def place(xp):
 @pytest.mark.parametrize("call", CALLS)
 def test_operators_are_pytorchs(xp, call):
     names = place(xp)
-    eval(call, names)       # makes modules
+    eval(call, names)       # This call makes the modules.
     made, forward = seen_by_a_mode(xp, lambda: eval(call, names))
     first = made if isinstance(made, xp.Tensor) else made[0]
     backward = ""

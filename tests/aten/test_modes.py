@@ -51,7 +51,7 @@ def test_a_mode_is_off_in_its_own_handler(xp, dispatch):
 
     def look(self, func, args, kwargs):
         stacks.append(len(dispatch._get_current_dispatch_mode_stack()))
-        xp.ones(3) * 2      # seen by nobody
+        xp.ones(3) * 2      # No mode sees this call.
         return func(*args, **kwargs)
 
     with mode(dispatch, look):

@@ -189,7 +189,7 @@ def test_what_pytorch_has_no_operator_for():
     made, expected = (xp.nn.functional.local_response_norm(t, 2) for t in (x, plain))
     made.backward(Wrapper(xp.ones(2, 3, 4, 4)))
     expected.backward(xp.ones(2, 3, 4, 4))
-    names = [name.rpartition(".")[0] for name in seen]      # an overload for each way to call it
+    names = [name.rpartition(".")[0] for name in seen]      # Each form of a call has its own overload.
     assert names == ["jtorch.local_response_norm", "jtorch.local_response_norm_backward", "detach"]
     assert xp.allclose(made.elem, expected.detach()) and xp.allclose(x.grad.elem, plain.grad)
 

@@ -12,7 +12,7 @@ from bodies import written
 from jtorch._base.dtype_info import finfo, iinfo
 from jtorch._base.size import Size, of
 
-dtypes = importlib.import_module("jtorch.dtype")     # jtorch.dtype is the class
+dtypes = importlib.import_module("jtorch.dtype")     # The attribute jtorch.dtype is the class, not the module.
 
 torch = pytest.importorskip("torch")
 

@@ -12,7 +12,8 @@ from jtorch import engine, storage, tape
 from jtorch.engine import Value, policy
 from jtorch.engine.trie import State, Trie
 
-traces = importlib.import_module("jtorch.engine.trace")       # jtorch.engine.trace is a function
+# The attribute jtorch.engine.trace is a function, not the module.
+traces = importlib.import_module("jtorch.engine.trace")
 
 SHAPES = [(), (3,), (3,), (2, 3), (2, 3), (3, 3), (1, 3), (0, 3), (2, 2, 3)]
 DTYPES = [torch.float32] * 8 + [torch.float64, torch.int64, torch.bool, torch.complex64]
@@ -32,8 +33,8 @@ class Program:
     def __init__(self, seed: int, length: int = 16):
         self.rng = np.random.default_rng(seed)
         self.tensors: list[Any] = [self.new() for _ in range(4)]
-        self.kept: list[Any] = []       # NumPy arrays that share memory
-        self.said: list[str] = []       # what was raised, and what was returned that is no tensor
+        self.kept: list[Any] = []       # These NumPy arrays share memory with tensors.
+        self.said: list[str] = []       # The errors, and the results other than tensors.
         self.length = length
 
     def pick(self, choices: list) -> Any:
@@ -86,7 +87,7 @@ class Program:
         return self.pick(make)()
 
     def rows(self) -> Any:
-        t = self.pick(self.tensors[:4])     # of a tensor that was there before, as a data set is
+        t = self.pick(self.tensors[:4])     # The tensor is an older one, as a data set is.
         return [t[0], t[0], t[-1]]
 
     def other(self) -> Any:

@@ -89,7 +89,7 @@ def test_a_backward_does_not_warn_again(xp):
     x = xp.ones(1, 1, 4, 4, requires_grad=True)
     with pytest.warns(UserWarning, match="upsample_nearest` is deprecated"):
         y = xp.nn.functional.upsample_nearest(x, scale_factor=2)
-    y.sum().backward()      # a warning would be an error
+    y.sum().backward()      # A warning would be an error.
     assert x.grad.tolist() == [[[[4.0] * 4] * 4]]
 
 

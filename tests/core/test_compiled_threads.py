@@ -41,7 +41,7 @@ def test_what_is_waited_for_is_done_when_the_call_returns(folder):
     loaded = cache.kernel(_lowered(), WAITED_FOR)
     assert (len(list(folder.iterdir())), stats.counters.loaded) == (1, before + 1)
     for program in (made, loaded):
-        program(x).block_until_ready()      # the first call takes another way
+        program(x).block_until_ready()      # The first call of a jit takes a slower path.
         assert all([program(x).is_ready() for _ in range(3)])
 
 
@@ -50,7 +50,7 @@ def test_programs_from_disk_run_on_the_threads_asked_for(folder):
     here, there = [[cache.kernel(_lowered(), on) for _ in range(2)][1] for on in (WAITED_FOR, WAITED_FOR._replace(inline=False))]
     for program in (here, there):
         program(x).block_until_ready()
-        assert type(program._call).__name__ == "PjitFunction"       # the quick way
+        assert type(program._call).__name__ == "PjitFunction"       # The fast path of JAX.
     assert all([here(x).is_ready() for _ in range(3)])
     assert not all([there(x).is_ready() for _ in range(3)])
 
@@ -74,4 +74,4 @@ def test_a_jax_without_these_private_names_compiles_as_ever(monkeypatch):
 
     monkeypatch.setattr(threads, "_works", True)
     assert threads.compiled(Lowered(), WAITED_FOR, {}) == "a program"
-    assert not threads.are_awaited(WAITED_FOR)      # so others are waited for
+    assert not threads.are_awaited(WAITED_FOR)      # So the caller waits for other threads.

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from lanes import cases
 
-CASES = {   # function, input, filters, arguments
+CASES = {   # Maps names to function, input, filters and arguments.
     "groups": ("conv2d", (2, 8, 9, 8), (8, 2, 3, 3), {"groups": 4, "padding": 1}),
     "groups that stay apart": ("conv2d", (2, 66, 5, 4), (4, 33, 3, 3), {"groups": 2, "padding": 1}),
     "groups with steps": ("conv2d", (2, 8, 9, 8), (4, 4, 3, 2), {"groups": 2, "stride": 2, "padding": 1, "dilation": 2}),

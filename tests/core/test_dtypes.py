@@ -535,7 +535,7 @@ def test_properties(same):
 
 FAR = """inf -inf nan 1e10 -1e10 3e9 -3e9 5e9 1e20 -1e20 300 -300 70000 -70000 2147483648 -2147483648 4294967296 9223372036854775808
          -9223372036854775808 18446744073709551616 -1.5 255.9 256 -129 128 32768 -32769 1e300 2147483647 4294967301 -1099511627779 0.5""".split()
-SINGLY = ("uint32",)        # to these PyTorch casts one number in another way than eight
+SINGLY = ("uint32",)        # PyTorch casts one number to these dtypes in another way than eight numbers.
 
 
 @pytest.mark.conformance

@@ -8,7 +8,7 @@ from libraries import library
 from jtorch._base.config import ENGINE_MODE
 
 pytestmark = pytest.mark.core
-STEPS = 45      # enough for a loop to be compiled, and for the guess to be trusted
+STEPS = 45      # The loop is long enough to be compiled and to start early.
 
 
 def mlp(torch):

@@ -24,12 +24,12 @@ from jtorch.engine import jax_settings, policy, program
 from jtorch.engine.host.program import trace
 from jtorch.engine.kernel import for_xla
 
-# What is raised where nobody can catch it, a finalizer or JAX's callback of the garbage collection, is told of in a warning.
+# A finalizer or JAX's callback of the garbage collection raises without a caller; Python then warns.
 UNRAISABLE = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 pytestmark = [pytest.mark.core, UNRAISABLE]
 OURS = (str(Path(jtorch.__file__).parent), str(Path(jax.__file__).parent))
 BEHIND = {"RESUME", "CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
-WITHOUT = {"is_constant_dim"}      # functions of JAX that take any exception for an answer
+WITHOUT = {"is_constant_dim"}      # These functions of JAX handle any exception.
 _names: dict = {}
 
 
@@ -51,7 +51,7 @@ class Places:
         if not frame.f_code.co_filename.startswith(OURS) or frame.f_code.co_name in WITHOUT:
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        self.before[id(frame)] = "RESUME"       # of which Python 3.11 tells as the call only
+        self.before[id(frame)] = "RESUME"       # Python 3.11 reports this opcode with the call event only.
         return self.opcode
 
     def opcode(self, frame, event, arg):
@@ -172,7 +172,7 @@ def check_all_is_there(tensors):
 
 def interrupt_often(make, first, tries, error):
     """Interrupts turns of a loop at places that lie evenly, with turns between that must succeed."""
-    for _ in range(2):      # the first turn of a process does what no later one does: only the second is one of many
+    for _ in range(2):      # The first turn of a process does more work; the second is like all later turns.
         step, tensors = first()
         total = interrupted(step, -1, error)
     hit = 0
@@ -182,7 +182,7 @@ def interrupt_often(make, first, tries, error):
         check_all_is_there(tensors())
         for _ in range(1 + k % 3):
             assert math.isfinite(step())
-    assert hit > tries // 6     # a turn that goes on in a program has half to a fifth of the places of the one that was counted
+    assert hit > tries // 6     # A turn as a program has half to a fifth of the places of the counted turn.
 
 
 @pytest.mark.parametrize("make", FOUR_LOOPS)
@@ -235,7 +235,7 @@ def test_compiling_may_be_interrupted_at_any_place(make, in_pieces, monkeypatch)
 
     def about_to_compile():
         jtorch.engine.forget()
-        jtorch.engine.local.recorder.trie.budget = policy.Budget()      # which the tests before have spent
+        jtorch.engine.local.recorder.trie.budget = policy.Budget()      # Earlier tests may have spent the budget.
         step, tensors = make()
         step()
         while ENGINE_MODE == "auto" and not any(s is not None and s.hot for s in jtorch.engine.local.recorder.trie.root.next.values()):
@@ -268,7 +268,8 @@ def test_signals_at_random_moments(make):
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
             check_all_is_there(tensors())
-            if speedups.native is None:     # as in PyTorch, it may come where ``no_grad`` ends, before it has ended
+            # As in PyTorch, the interrupt may come at the end of ``no_grad``, before the mode is restored.
+            if speedups.native is None:
                 jtorch.set_grad_enabled(True)
             assert jtorch.is_grad_enabled()
             assert math.isfinite(step())

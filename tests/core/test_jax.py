@@ -96,7 +96,7 @@ def test_nested_transformations():
 
 
 def test_constants_inside_a_users_jit():
-    w = jtorch.tensor([1.0, 2.0]) + 1      # may still be pending
+    w = jtorch.tensor([1.0, 2.0]) + 1      # The value may still be deferred.
 
     @jax.jit
     def g(x):

@@ -8,7 +8,7 @@ import pytest
 
 from jtorch._backward.ready_queue import ReadyQueue, pop, push
 
-MODULES = {     # of torch.nn: arguments, keywords, sizes of the inputs
+MODULES = {     # Maps modules of torch.nn to arguments, keywords and input sizes.
     "Linear": ("Linear", (2, 2), {}, [(3, 2)]),
     "Linear of a vector": ("Linear", (2, 2), {}, [(2,)]),
     "Linear of batches": ("Linear", (2, 2), {}, [(4, 3, 2)]),
@@ -40,7 +40,7 @@ def _order(leaves, result):
 
 def _order_of_module(xp, name, arguments, keywords, sizes):
     module = getattr(xp.nn, name)(*arguments, **keywords)
-    with warnings.catch_warnings(action="ignore"):      # PyTorch's says what oneDNN does not support
+    with warnings.catch_warnings(action="ignore"):      # PyTorch warns of features that oneDNN lacks.
         result = module(*[xp.ones(*size) for size in sizes])
     return _order(module.named_parameters(), result[0] if isinstance(result, tuple) else result)
 

@@ -15,7 +15,7 @@ from jtorch import engine
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.leaks import LOOPS, alive, chain, grown
 
-CONSTANTS = 8       # values that the package keeps for next time: a gradient of 1 and the like
+CONSTANTS = 8       # The package keeps so many constants, such as a gradient of 1.
 
 
 @pytest.mark.parametrize("name", [name for name in LOOPS if "vary" not in name])
@@ -61,7 +61,7 @@ def test_calls_that_have_run_keep_nothing_that_nobody_holds():
     before = resident()
     for _ in range(60):
         x = x * 1.5
-    assert resident() - before < 100 << 20      # 60 results of 4 MB
+    assert resident() - before < 100 << 20      # 60 results of 4 MB would exceed the limit.
     engine.end()
 
 
@@ -76,7 +76,7 @@ def test_a_view_keeps_its_storage_alive_and_a_copy_does_not():
     assert copied.untyped_storage().nbytes() == 4_000
     storages = alive()["Storage"]
     del big
-    assert alive()["Storage"] == storages       # the row holds it
+    assert alive()["Storage"] == storages       # The row holds the storage.
     del row
     assert alive()["Storage"] == storages - 1
 
@@ -103,10 +103,10 @@ def test_a_batch_of_shared_memory_copies_the_batch_only():
         engine.end()
         return made
 
-    batches()       # a compiler needs memory too
+    batches()       # Compiling allocates memory too, so it comes first.
     before = resident()
     kept = batches()
-    assert resident() - before < 4 << 20        # 20 batches of 32 kB, of 8 MB
+    assert resident() - before < 4 << 20        # 20 batches of 32 kB fit, of 8 MB do not.
     assert len(kept) == 20
 
 

@@ -18,13 +18,13 @@ from jtorch.speedups.mirrors import INSIDE, MIRRORS, PYTHON
 
 pytestmark = [pytest.mark.core, pytest.mark.filterwarnings("ignore")]
 needs_it = pytest.mark.skipif(speedups.native is None, reason="the extension was not built, or is turned off")
-SEEDS = 5       # programs in each way, twice as many by night; five times as many with all functions in Python
+SEEDS = 5       # Number of programs for each mode; more run by night and with all functions in Python.
 
 
 def places_of(fn):
     """(namespace, name) of all places in the package where a function is bound."""
     modules = [vars(m) for name, m in list(sys.modules.items()) if name.split(".")[0] == "jtorch" and m is not None]
-    spaces = [*modules, torch.add.__globals__]      # the functions made from op records share one namespace
+    spaces = [*modules, torch.add.__globals__]      # All generated functions share one namespace.
     return [(space, name) for space in spaces for name, value in list(space.items()) if value is fn]
 
 
@@ -59,7 +59,8 @@ def test_python_does_what_the_extension_does(monkeypatch, names, held, full):
     for seed in range(SEEDS * (2 if full else 1) * (1 if len(names) == 1 else 5)):
         with monkeypatch.context() as patch:
             mirror_programs.begin_anew(patch, held)
-            native = [mirror_programs.run(seed) for _ in range(2)]     # what is new, and what is known
+            # The first run meets new calls, the second known ones.
+            native = [mirror_programs.run(seed) for _ in range(2)]
             counts = {name: put_in_place(patch, name) for name in names}
             python = [mirror_programs.run(seed) for _ in range(2)]
             patch.undo()
@@ -67,7 +68,7 @@ def test_python_does_what_the_extension_does(monkeypatch, names, held, full):
             ran[name] += counts[name]["calls"]
         for told in [native[1], *python]:
             assert told == native[0], f"the program of seed {seed}"
-    others = {"hand_on"} if held else {"follow", "liveness_of"}      # known walks take no steps
+    others = {"hand_on"} if held else {"follow", "liveness_of"}      # Known walks run without the steps of single nodes.
     assert all([n > 0 for name, n in ran.items() if name not in others]), ran
 
 

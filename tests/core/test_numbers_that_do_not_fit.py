@@ -7,7 +7,7 @@ import pytest
 
 pytestmark = pytest.mark.core
 
-# What is called with (tensors of a dtype, number), and which numbers of which dtypes overflow there.
+# Each case is called with (tensors of a dtype, number). The lists name the dtypes and numbers that overflow.
 RESULT = [("int8", 300, "int8_t"), ("uint8", -300, "uint8_t"), ("float16", 1e5, "c10::Half"), ("bfloat16", 1e39, "c10::BFloat16"),
           ("float32", 1e39, "float"), ("complex64", 1e39j, "c10::complex<float>")]
 WHOLE = [*RESULT, ("uint8", -1.0, "uint8_t"), ("int64", math.nan, "int64_t"), ("int32", 2.0 ** 31, "int"), ("int64", 2 ** 63, "int64_t")]

@@ -252,7 +252,7 @@ ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": ope
               "@": operator.matmul, "<<": operator.lshift, "&": operator.and_}
 
 
-array_wrap = pytest.mark.filterwarnings("ignore:__array_wrap__ must accept context")       # of PyTorch
+array_wrap = pytest.mark.filterwarnings("ignore:__array_wrap__ must accept context")       # PyTorch causes this warning.
 
 
 @array_wrap

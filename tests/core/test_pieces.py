@@ -55,7 +55,8 @@ def test_a_loop_gives_what_pytorch_gives_while_its_pieces_are_compiled(torch, op
     before, left_out = stats.counters.background, stats.counters.left_out
     (losses, weights), (expected, expected_weights) = trained(library("jtorch")), trained(torch)
     assert ENGINE_MODE != "auto" or stats.counters.background - before >= 5
-    assert ENGINE_MODE == "eager" or stats.counters.left_out > left_out       # of Unflatten and Flatten the shapes
+    # Programs leave out the shapes of Unflatten and Flatten.
+    assert ENGINE_MODE == "eager" or stats.counters.left_out > left_out
     np.testing.assert_allclose(losses, expected, rtol=2e-3, atol=1e-5)
     for a, b in zip(weights, expected_weights, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-2, atol=1e-4)

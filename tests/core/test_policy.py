@@ -38,11 +38,12 @@ def test_a_trace_is_compiled_when_it_has_come_back_often_and_has_cost_enough():
     assert not policy.has_paid(policy.MIN_REPEATS - 1, 100, Work(0.01, 0.01), 100)
     assert policy.has_paid(policy.MIN_REPEATS, 100, Work(0.01, 0.01), 100)
     assert not policy.has_paid(policy.EARLY_REPEATS - 1, 100, Work(1.0, 1.0), 100)
-    assert policy.has_paid(policy.EARLY_REPEATS, 100, Work(1.0, 1.0), 100)       # as much work as compiling it is
+    assert policy.has_paid(policy.EARLY_REPEATS, 100, Work(1.0, 1.0), 100)  # The trace has as much work as compiling.
     assert not policy.has_paid(policy.MIN_REPEATS, 1, Work(1e-6, 1e-6), 1)
     assert policy.has_paid(1000, 1, Work(1e-6, 1e-6), 1)
     tiny, long = Work(1.5e-3, 1e-4), Work(1e-1, 5e-2)
-    assert not policy.has_paid(40, 600, tiny, 600) and policy.has_paid(100, 600, tiny, 600)     # 2.4 s to compile, 1.7 ms saved
+    # Compiling takes much longer than one run saves.
+    assert not policy.has_paid(40, 600, tiny, 600) and policy.has_paid(100, 600, tiny, 600)
     assert policy.has_paid(policy.MIN_REPEATS, 600, long, 600) and policy.has_paid(40, 60, tiny, 60)
 
 
@@ -164,7 +165,8 @@ for turn in range(25):
     optimizer.step()
     loss.item()
 """
-AT_ONCE = "from jtorch.engine import policy\npolicy.FOREGROUND = float('inf')\n"      # nothing is compiled in the background
+# This setting compiles nothing in the background.
+AT_ONCE = "from jtorch.engine import policy\npolicy.FOREGROUND = float('inf')\n"
 FIRES = {
     "programs, early starts, known backwards, departures": (
         AT_ONCE + LOOP + "for _ in range(3): (model(x) * 2).sum().item()",

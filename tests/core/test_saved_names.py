@@ -22,7 +22,7 @@ def test_leaves_are_saved_as_they_are(xp):
     assert node._saved_other is y
     node = x.log().grad_fn
     assert node._saved_self is x
-    assert node.next_functions[0][0].variable is x      # from here on the node's edge leads to that node
+    assert node.next_functions[0][0].variable is x      # The edge of the node leads to this node from now on.
     assert node._saved_self is x
     assert (x * y.detach()).grad_fn._saved_self is None
     assert (x * y.detach()).grad_fn._saved_other.tolist() == [3.0, 4.0]
@@ -41,7 +41,7 @@ def test_what_has_a_history_is_saved_with_it(xp):
     assert y.grad_fn._saved_result.tolist() == y.tolist()
 
 
-# Calls of a 2 × 3 leaf: what their nodes have, negative numbers as PyTorch gives them. Only what both libraries have.
+# Calls of a 2 × 3 leaf, with the saved attributes that both libraries have. Negative numbers are given as by PyTorch.
 WHAT = {
     "pow": (lambda xp, x: x ** 2, {"exponent": 2}),
     "mul": (lambda xp, x: x * 3, {"self": None}),

@@ -69,7 +69,7 @@ def outcome(xp, call, written):
     return raised(y)
 
 
-OF_SEVERAL = {      # function of torch.nn.functional or of torch; sizes of the tensors; other arguments
+OF_SEVERAL = {      # Maps functions of torch.nn.functional or of torch to sizes of tensors and other arguments.
     "conv1d": ("conv1d", [(1, 2, 5), (3, 2, 2), (3,)], {}),
     "conv2d in groups": ("conv2d", [(1, 2, 5, 5), (4, 1, 2, 2), (4,)], {"groups": 2, "stride": 2}),
     "conv_transpose2d": ("conv_transpose2d", [(1, 2, 5, 5), (2, 3, 2, 2), (3,)], {}),
@@ -83,7 +83,8 @@ OF_SEVERAL = {      # function of torch.nn.functional or of torch; sizes of the 
     "grid_sample": ("grid_sample", [(1, 2, 5, 5), (1, 3, 3, 2)], {"align_corners": False}),
     "linear": ("linear", [(3, 4), (5, 4), (5,)], {}),
 }
-NAMES = {"batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"}     # whose tensors beside the first go by keyword
+# The tensors after the first are passed by keyword.
+NAMES = {"batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"}
 
 
 @pytest.mark.parametrize("case", OF_SEVERAL)
@@ -129,7 +130,7 @@ def raised(out):
     return "no error"
 
 
-# What a message says of a tensor that was written to is what holds by now: its shape, and the function that last made it.
+# The message describes the present state of a written tensor: its shape and the function that last made it.
 MADE = {
     "a": lambda x, xp: x * 1, "a.t()": lambda x, xp: (x * 1).t(), "a[0]": lambda x, xp: (x * 1)[0],
     "a.sum(0)": lambda x, xp: x.sum(0), "a ** a": lambda x, xp: x ** x, "var_mean": lambda x, xp: xp.var_mean(x, 0)[1],

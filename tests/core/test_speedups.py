@@ -42,7 +42,8 @@ for step in range(60):
 
 
 @pytest.mark.one_mode
-@pytest.mark.parametrize("mode", ["eager", pytest.param("hot", marks=pytest.mark.slow)])      # in auto it depends on times what is compiled when
+# In auto mode the times of compilations would decide.
+@pytest.mark.parametrize("mode", ["eager", pytest.param("hot", marks=pytest.mark.slow)])
 def test_gives_what_python_alone_gives(run_python, mode):
     with_it, without = [[line.split(" object")[0] for line in run_python(
         LOOP, {"JTORCH_SPEEDUPS": on, "JTORCH_ENGINE": mode}).splitlines()] for on in ("1", "0")]
@@ -61,7 +62,7 @@ def test_is_left_alone_where_its_sources_are_newer(tmp_path):
     old = tmp_path / built.name
     old.write_bytes(b"")
     os.utime(old, (0, 0))
-    assert not speedups.is_stale(old)       # sources are not installed with it
+    assert not speedups.is_stale(old)       # An installed extension has no sources.
     (tmp_path / "trace.c").write_text("")
     assert speedups.is_stale(old)
     assert not speedups.is_stale(built)
@@ -120,7 +121,7 @@ def test_loses_no_reference(name):
         return [*(sys.getrefcount(c) for c in constants), sys.getallocatedblocks()]
 
     grown = []
-    for _ in range(6):      # what is compiled on the way, and what traces keep that have failed, ends; what is lost in each step does not
+    for _ in range(6):      # Compiled code and traces of failed runs stop growing. A leak in each step does not.
         before = counts()
         for _ in range(400):
             step()
@@ -147,7 +148,7 @@ def test_takes_nothing_else(wrong):
 
 def test_numbers_of_all_kinds_and_tensors_are_told_apart():
     ones = torch.ones(2, dtype=torch.int64)
-    for _ in range(3):      # the second time the operator knows the call
+    for _ in range(3):      # The operator knows the call the second time.
         assert [(ones * other).dtype for other in (2, 2.0, True, 2j, ones, torch.nn.Parameter(torch.ones(2)))] == [
             torch.int64, torch.float32, torch.int64, torch.complex64, torch.int64, torch.float32]
         assert (1 - ones).tolist() == [0, 0]
@@ -216,7 +217,7 @@ def test_states_that_c_makes_are_those_of_python():
             record(several, [record(exp, [z])])
         return [tuple([getattr(s, slot) for slot in SLOTS if slot != "next"]) for s in recorder.trace.state.path()], recorder.trie.states
 
-    states(PYTHON["record"])        # makes the kernels
+    states(PYTHON["record"])        # This run makes the kernels.
     for _ in range(2):
         found = states(engine.record)
         assert found == states(PYTHON["record"]) and len(found[0]) == found[1] == 8
@@ -234,7 +235,7 @@ def test_what_is_forgotten_holds_nothing():
     engine.end()
     kernel = next(iter(engine.local.recorder.trie.root.next.values())).kernel
     held = sys.getrefcount(kernel)
-    del x       # which leads to the trace that met it last
+    del x       # It leads to the trace that met it last.
     engine.local.recorder.trie.clear()
     engine.local.recorder.begin()
     assert sys.getrefcount(kernel) == held - 1

@@ -6,7 +6,7 @@ import pytest
 from libraries import library
 
 pytestmark = pytest.mark.core
-STEPS = 40      # enough for a loop to be compiled and for its backward to be known
+STEPS = 40      # The loop is long enough to be compiled, and for its backward to be known.
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def packed_late(torch, seen, at):
     for i in range(at + 3):
         with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(i) or t, lambda t: t * 2 if i >= at else t) \
                 if i >= at else torch.enable_grad():
-            h = w1.neg()        # saves nothing, and the product saves what is no leaf
+            h = w1.neg()        # neg saves nothing, and the product saves a value other than a leaf.
             loss = (x @ (h @ h)).sum() + w2.sum()
         loss.backward()
         gradients.append([w.grad.sum().item() for w in (w1, w2)])
@@ -248,7 +248,7 @@ def from_views(torch):
         out = torch.tanh(x @ w1) @ w2
         given = torch.zeros(12)
         given.copy_(torch.arange(12.) + i % 3)
-        out.detach().numpy(), given.numpy()     # nothing is held back when backward begins
+        out.detach().numpy(), given.numpy()     # Nothing is deferred at the beginning of backward.
         out.backward(given.view(4, 3).t())
         sums.append([w.grad.numpy().sum() for w in (w1, w2)])
         w1.grad = w2.grad = None
@@ -256,7 +256,7 @@ def from_views(torch):
 
 
 def test_a_gradient_given_as_a_view(torch, jt, monkeypatch):
-    monkeypatch.setattr("jtorch.engine.trie.ENGINE_MODE", "hot")        # what is called is held back from the first time on
+    monkeypatch.setattr("jtorch.engine.trie.ENGINE_MODE", "hot")  # In hot mode calls are deferred from the first time on.
     same(from_views(jt), from_views(torch))
 
 
@@ -279,7 +279,7 @@ def written_by_numpy(torch):
 @pytest.mark.parametrize("made_by", [cut_off, written_by_numpy])
 def test_what_was_done_to_another_graph_keeps_no_walk_from_being_known(jt, monkeypatch, made_by):
     monkeypatch.setattr("jtorch.engine.trie.ENGINE_MODE", "hot")
-    jt.engine.forget()      # the states of the tests before, which may hold nothing back
+    jt.engine.forget()      # The states of earlier tests may defer nothing.
     kept = made_by(jt)
     before = jt.engine.stats.counters.walks
     trained(jt)

@@ -40,7 +40,7 @@ def test_ways_that_come_once_leave_no_states():
     before, strayed = states(), counters.strayed
     assert [step(n) for n in range(10, 60)] == [n * 21.0 for n in range(10, 60)]
     assert counters.strayed - strayed == 50
-    assert states() - before == 50      # what each is remembered by
+    assert states() - before == 50      # Each path leaves one state.
     step(10)
     assert states() - before > 50 + 20
     assert counters.strayed - strayed == 50
@@ -59,7 +59,7 @@ def test_a_trace_that_has_strayed_ends_where_others_end():
     strayed = counters.strayed
     for n in range(10, 30):
         x = jtorch.ones(n) * 2
-        assert x.sum().item() == 2 * n      # reads it, so that the next turn strays anew
+        assert x.sum().item() == 2 * n      # The read ends the trace, so the next turn strays again.
     assert counters.strayed - strayed >= 19
 
 

@@ -167,7 +167,7 @@ def test_what_is_written_is_there(xp, write):
 def test_what_others_hold_stays_as_it_was(xp, write, holder):
     x, v, i = made(xp)
     w = xp.ones(40, 6, 64, requires_grad=True)
-    write(x, v, i)      # from here on its memory is its own
+    write(x, v, i)      # The tensor owns its memory from now on.
     before = x.numpy().copy()
     held = HOLDERS[holder](xp, x, w)
     expected = HOLDERS[holder](xp, xp.from_numpy(before.copy()), w)
@@ -228,7 +228,7 @@ def test_whoever_goes_by_the_array_keeps_it():
     del value, array
     x[2] = 3.0
     left = noted()
-    assert left is None or np.array_equal(left, copy)       # as a file that a data loader has made of it
+    assert left is None or np.array_equal(left, copy)       # Another holder of the array still sees the old values.
 
 
 def test_a_row_of_a_large_table_is_read_without_the_table(xp):

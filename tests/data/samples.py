@@ -138,7 +138,7 @@ class Stream(jtorch.utils.data.IterableDataset):
         return iter(range(self.n)) if info is None else iter(range(info.id, self.n, info.num_workers))
 
     def __len__(self) -> int:
-        return self.n - 1       # wrong
+        return self.n - 1       # The length is wrong on purpose.
 
 
 class Rows(Squares):

@@ -19,14 +19,15 @@ from jtorch._base.config import ENGINE_MODE
 from jtorch.utils.data import DataLoader
 
 pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="Windows starts processes otherwise"),
-              pytest.mark.filterwarnings("ignore:This DataLoader will create")]      # where there is one core
+              # PyTorch warns on a machine with one core.
+              pytest.mark.filterwarnings("ignore:This DataLoader will create")]
 KINDS = [None, "thread"]
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     """No process, thread, file or open file of a test is there afterwards."""
-    list(DataLoader(range(1), num_workers=1))       # the server that workers come from stays
+    list(DataLoader(range(1), num_workers=1))       # The server of worker processes stays alive.
     before = threading.active_count(), len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 0
     yield
     gc.collect()
@@ -102,7 +103,7 @@ def test_an_error_in_a_worker(kind, error):
     assert text.startswith(f"Caught {error.__name__} in DataLoader worker {where} 0.\nOriginal Traceback (most recent call last):\n")
     assert "in __getitem__" in text
     assert text.rstrip().endswith("wrong sample'" if error is KeyError else "wrong sample")
-    assert int(next(batches)) == 3      # PyTorch goes on as well
+    assert int(next(batches)) == 3      # PyTorch continues too.
 
 
 def test_an_error_of_several_arguments():
@@ -146,7 +147,7 @@ def test_large_batches_come_in_shared_memory():
     kept = []
     for values, _ in DataLoader(dataset, batch_size=2, num_workers=2):
         assert values.shape == (2, 100_000)
-        values += 1         # a batch may be written to
+        values += 1         # The caller may write to a batch.
         kept.append(values)
     assert np.array_equal(np.concatenate([b.numpy() for b in kept]), dataset.table + 1)
 
@@ -179,10 +180,10 @@ def test_a_large_dataset_is_written_once():
         assert jtorch.equal(jtorch.cat([b for (b,) in loader]), x)
         files.append(sorted(share._kept.values()))
     assert files[0] == files[1]
-    x[0, 0] = 7                 # what has changed is written again
+    x[0, 0] = 7                 # A changed array is written again.
     assert [float(b[0, 0]) for (b,) in loader] == [7.0, 300_000.0]
     del x, loader
-    jtorch.engine.end()         # which holds what the last calls were given
+    jtorch.engine.end()         # The last calls hold their arguments until the end.
     gc.collect()
     assert not share._kept
 
@@ -205,7 +206,7 @@ def test_a_view_is_sent_without_what_it_does_not_show():
     assert share.loads((text, path, parts)).tolist() == [3, 4]
     a, b = share.loads(share.dumps([x, x.reshape(10, -1)], None)[0])
     a[0] = 7
-    assert int(b[0, 0]) == 7        # and tensors that share memory still do
+    assert int(b[0, 0]) == 7        # Tensors that share memory still do.
 
 
 def test_history_is_not_sent():

@@ -18,7 +18,7 @@ from jtorch._base import seam
 from jtorch.backends import precision
 from jtorch.device import device
 
-devices = importlib.import_module("jtorch.device")     # jtorch.device is the class
+devices = importlib.import_module("jtorch.device")     # The attribute jtorch.device is the class, not the module.
 
 torch = pytest.importorskip("torch")
 
@@ -259,7 +259,7 @@ class FakeDevice:
 @pytest.fixture
 def fake_devices(monkeypatch):
     def install(**counts):
-        engine.end()        # what the tests before have held back belongs to the devices that there are
+        engine.end()        # Calls deferred by earlier tests belong to the real devices.
         made = {kind: tuple(FakeDevice(kind, i) for i in range(n)) for kind, n in counts.items()}
         found = {"cpu": made.get("cpu", ()), "cuda": made.get("gpu", ())}
         found["xla"] = made.get("tpu") or found["cuda"] or found["cpu"]
@@ -504,7 +504,7 @@ def test_flags_inside_a_block():
         assert backends.opt_einsum.strategy == "greedy"
     with pytest.raises(ValueError, match="must be one of"):
         backends.opt_einsum.set_flags(_strategy="auto-hq")
-    backends.opt_einsum.strategy = "auto-hq"      # which timm sets: not looked at
+    backends.opt_einsum.strategy = "auto-hq"      # timm sets this strategy; jtorch ignores it.
     assert backends.opt_einsum.strategy == "auto-hq"
     backends.opt_einsum.strategy = "auto"
 

@@ -77,7 +77,7 @@ if __name__ == "__main__":
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["spawn", pytest.param("fork", marks=pytest.mark.nightly)])
 def test_processes_train_one_model(run, method):
-    grad = method == "spawn"        # else the parent itself has trained
+    grad = method == "spawn"        # With fork the parent itself has trained.
     assert run(HOGWILD, method) == f"True True False\n[0, 0] [40.0, 40.0] True\nParameter True {grad}\n"
 
 
@@ -177,9 +177,9 @@ def test_shared_memory_is_given_back():
     assert len(shared._storages) == before[0] + 20
     array = tensors[0].numpy()
     tensors.clear()
-    torch.engine.end()      # which holds what the last calls were given
+    torch.engine.end()      # The last calls hold their arguments until the end.
     assert len(shared._storages) == before[0]
-    assert array.sum() == 100       # the memory lives as long as an array shows it
+    assert array.sum() == 100       # The memory lives as long as an array shows it.
     del array
     assert not before[1] or len(os.listdir("/proc/self/fd")) == before[1]
 

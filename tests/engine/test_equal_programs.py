@@ -20,4 +20,4 @@ def test_what_follows_different_starts(run_python):
         for _ in range(120):
             expected = math.sin(expected)
         assert abs(float(value) - expected) < 1e-5
-    assert int(programs) == 3 + 1       # what comes before the sines, of each chain, and one part of the sines
+    assert int(programs) == 3 + 1       # There is one program for the beginning of each chain, and one for the sines.

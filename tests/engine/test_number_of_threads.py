@@ -23,7 +23,7 @@ def test_products_use_no_more_than_was_said():
     for n in (1, 2):
         jtorch.set_num_threads(n)
         assert jtorch.get_num_threads() == openblas.number == n
-        (jtorch.ones(64, 128) @ jtorch.ones(128, 96)).sum().item()      # a product that is made in one thread
+        (jtorch.ones(64, 128) @ jtorch.ones(128, 96)).sum().item()      # One thread computes this product.
         assert openblas.number == n
 
 
@@ -39,7 +39,7 @@ def test_what_is_compiled_for_one_thread_does_without_the_pool():
 def test_ops_and_what_is_between_them_are_counted_apart(torch):
     for xp in (jtorch, torch):
         before = xp.get_num_threads()
-        if xp is jtorch:        # PyTorch takes it once in a process
+        if xp is jtorch:        # PyTorch accepts the setting once in a process.
             xp.set_num_interop_threads(3)
             assert xp.get_num_interop_threads() == 3
         assert xp.get_num_threads() == before

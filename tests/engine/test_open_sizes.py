@@ -44,7 +44,7 @@ def test_an_admitted_size_takes_the_same_way(example, n, steps):
     unknown = Unknowns(example)
     try:
         values, answers = way(unknown.size(0, 1))
-    except TypeError:       # a quotient that is no polynomial
+    except TypeError:       # The quotient is no polynomial.
         return
     if unknown.admit((n,)):
         assert ([v.at((n,)) if isinstance(v, Size) else v for v in values], answers) == way(n)
@@ -92,7 +92,7 @@ FUNCTIONS = {
 def sizes_served_by_one_trace(name):
     """The sizes that a trace at size 4 admits; at each its plan gives what JAX does."""
     fn, unknown, served = FUNCTIONS[name], Unknowns(4), []
-    jax.clear_caches()      # JAX compares a size with those that it has met, and what is compared is told apart
+    jax.clear_caches()      # JAX compares a size with all known sizes, and the comparisons split the traces.
     with jax.enable_x64(True), jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
         plan = Plan(*trace(fn, [jax.ShapeDtypeStruct((2, unknown.size(0, 1), 5), np.float32)]), has_open=True)
         for n in (0, 1, 2, 3, 4, 5, 6, 7, 8, 64, 1000):
@@ -115,7 +115,8 @@ def served():
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_one_trace_serves_for_all_sizes_it_admits(name, served):
-    least = 3 if name in ("small or large", "tril") else 6      # which admit six at most; one or two are lost where hashes look alike
+    # These two admit six sizes at most, and hash collisions lose one or two.
+    least = 3 if name in ("small or large", "tril") else 6
     assert len(served[name]) >= least, served[name]
     assert 7 not in served[name] or name != "one of a kind"
 
@@ -149,7 +150,7 @@ def test_planes():
     assert plane.at == (1, 2) and plane.unknowns_of((16, 20, 30, 50)) == (20, 30)
     assert plane.unknowns_of((16, 20, 30, 51)) is None and plane.unknowns_of((17, 20, 30, 50)) is None
     assert all(plane.unknowns_of(p) is not None for p in plane.points((4, 9)))
-    assert Span.through((1, 2), (2, 3), (3, 4)) is None        # a line
+    assert Span.through((1, 2), (2, 3), (3, 4)) is None        # The points lie on a line.
     space = Span.through((9, 8, 7, 24), *plane.points((4, 9)))
     assert space is None or space.unknowns_of((9, 8, 7, 24)) is not None
 
@@ -172,7 +173,8 @@ def test_few_traces(monkeypatch):
 
 def test_bodies_take_open_sizes_for_integers():
     """``isinstance(size, int)`` is False for an open size, and the trace would go a way that no size goes."""
-    facts = {"autocast.py", "facts.py", "layout.py", "out_dtypes.py", "registry.py"}      # these look at what the caller gave
+    # These files handle the caller's arguments.
+    facts = {"autocast.py", "facts.py", "layout.py", "out_dtypes.py", "registry.py"}
     for path in (Path(families.__file__).parents[1] / "ops").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "type"):

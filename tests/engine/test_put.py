@@ -36,7 +36,7 @@ def test_it_is_a_copy(monkeypatch, quick):
     monkeypatch.setattr(values, "_quick", quick)
     memory = np.zeros(64 * 64 + 64)
     start = (-memory.ctypes.data // 8) % 8
-    array = memory[start:start + 64 * 64]        # aligned, as JAX would share it
+    array = memory[start:start + 64 * 64]        # The memory is aligned, so that JAX would share it.
     made = values.put(array, values.CPU)
     array[:] = 1
     assert not np.asarray(made).any()

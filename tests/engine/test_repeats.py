@@ -9,7 +9,7 @@ LAYER = [f"call {k}" for k in range(20)]
 BACK = [f"call {k} back" for k in range(21)]
 
 
-SECONDS = 0.007      # that each call takes to compile
+SECONDS = 0.007      # Compile time of each call in seconds.
 
 
 def cuts_of(items):

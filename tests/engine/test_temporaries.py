@@ -51,7 +51,7 @@ def untouched() -> tuple[int, int]:
 def test_pages_are_not_cleared_anew_in_each_run(untouched):
     told, faults = _run()
     assert told >= 1
-    assert untouched[1] - faults > 16 * 2**20 // 4096      # at least what makes a program large, in pages
+    assert untouched[1] - faults > 16 * 2**20 // 4096      # The faults drop by at least the pages of a large program.
 
 
 @pytest.mark.slow

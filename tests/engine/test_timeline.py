@@ -59,7 +59,7 @@ def test_a_timeline_has_records_programs_waits_and_departures(tmp_path):
     assert counts["record"] >= 8
     assert counts["departure"] == 1
     assert counts["catching up"] >= 1
-    assert counts["call"] >= 1      # of the turn that departed
+    assert counts["call"] >= 1      # The turn with the departure has calls.
     record = next(h for h in timeline.happenings if h.kind == "record")
     assert any("matmul" in c and "test_timeline.py:" in c for c in record.details["calls"])
     departure = next(h for h in timeline.happenings if h.kind == "departure")
@@ -117,7 +117,7 @@ def test_everything_is_put_back():
     with pytest.raises(ZeroDivisionError), engine.trace():
         1 / 0
     assert (programs.Program.start, engine.record) == before
-    with engine.trace() as timeline:        # and it can be had again
+    with engine.trace() as timeline:        # A second timeline can be recorded.
         torch.ones(2).exp().sum().item()
     assert timeline.happenings
 

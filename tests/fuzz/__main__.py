@@ -85,9 +85,9 @@ def _work(given: argparse.Namespace) -> None:
     from programs import Pair, run
     torch, jtorch = library("torch"), library("jtorch")
     policy = importlib.import_module("jtorch.engine.policy")
-    policy.LEAST_OVERWRITTEN = 0        # small arrays are written into as well
+    policy.LEAST_OVERWRITTEN = 0        # Small arrays are overwritten too.
     gc.collect()
-    gc.freeze()         # what importing has left is not looked through again by each collection
+    gc.freeze()         # Frozen objects of the imports slow no collection down.
     started, kinds = time.time(), collections.Counter()
     file = os.open(given.progress, os.O_WRONLY)
     Pair.note = staticmethod(lambda side: os.pwrite(file, side, 0))
@@ -95,8 +95,8 @@ def _work(given: argparse.Namespace) -> None:
         _tell(file, seed, seed - given.seed, kinds)
         if time.time() - started > given.seconds:
             return
-        jtorch.storage.MANY_PLACES = 64 * (seed % 2)        # in each second program parts are written without a call
-        policy.MANY_WAYS = 16 * (seed % 3)                  # and each third goes on without states where it is new
+        jtorch.storage.MANY_PLACES = 64 * (seed % 2)        # In every second program parts are written without a call.
+        policy.MANY_WAYS = 16 * (seed % 3)                  # In every third program new paths make no states.
         found = run(seed, torch, jtorch, given.steps, given.messages)
         if found is None:
             continue

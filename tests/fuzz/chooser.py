@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-Pool = dict[str, Any]       # the names a program has bound so far, to PyTorch's tensors (and NumPy's arrays)
+Pool = dict[str, Any]       # Maps the names bound by a program to PyTorch's tensors and NumPy arrays.
 
 SHAPES = [(2, 3), (3, 4), (2, 3, 4), (4,), (6,), (2, 2, 2), (1, 3), (3, 1), (2, 1, 3), (), (3, 3), (2, 3, 2, 2), (1,)]
 EMPTY = [(0,), (0, 3), (3, 0), (2, 0, 3), (0, 1), (1, 0), (0, 0)]
@@ -16,8 +16,8 @@ class Chooser:
 
     def __init__(self, rng: random.Random, pool: Pool):
         self.rng, self.pool, self.made = rng, pool, 0
-        self.hosted = False         # whether NumPy shares memory with some tensor
-        self.bool_: Any = None      # PyTorch's torch.bool
+        self.hosted = False         # True if NumPy shares memory with some tensor.
+        self.bool_: Any = None      # Set to PyTorch's torch.bool.
 
     # ------------------------------------------------------------ names
 

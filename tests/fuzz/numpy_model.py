@@ -26,7 +26,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 Array = np.ndarray
-LARGEST = 1e6       # calls whose results are larger are left out: rounding would be all there is to compare
+LARGEST = 1e6       # Calls with larger results are left out, because only rounding would be compared.
 
 
 class RefusedError(Exception):
@@ -74,7 +74,7 @@ class History:
 
     flat: Array
     requires_grad: bool = False
-    leaf: Shown | None = None   # the leaf that it is of, if that needs a gradient
+    leaf: Shown | None = None   # The leaf of the tensor, if it needs a gradient.
     saved: set[Saved] = field(default_factory=set)
 
 

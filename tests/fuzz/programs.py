@@ -17,7 +17,7 @@ from chooser import Chooser
 from statements import start, statement
 
 HOT = os.environ.get("JTORCH_ENGINE") == "hot"
-LIMIT = 1e6         # a program in which numbers have grown beyond this ends: rounding would be all there is to compare
+LIMIT = 1e6         # A program ends once its numbers exceed this, because only rounding would be compared.
 
 
 class World:
@@ -26,7 +26,7 @@ class World:
     def __init__(self, xp: ModuleType):
         self.xp = xp
         self.log: list = []
-        self.broken = False     # whether the library has found a bug of its own
+        self.broken = False     # True once the library has reported a bug of its own.
         self.names: dict[str, Any] = {"xp": xp, "np": np, "copy": copy, "log": self.log, "poke": poke}
 
     def run(self, line: str) -> tuple:
@@ -48,7 +48,7 @@ class World:
             try:
                 engine.end()
             except Exception:
-                self.broken = True      # what the statement was to change is lost
+                self.broken = True      # The statement's change is lost.
                 raise
 
     def pool(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class Scale:
         elif isinstance(x, (int, float, complex)) and not isinstance(x, bool):
             size = abs(x)
             self.nan = self.nan or size != size
-            if size > self.largest:     # False for nan
+            if size > self.largest:     # The comparison is False for nan.
                 self.largest = size if size != float("inf") else 1e300
 
 
@@ -206,12 +206,12 @@ class Looks:
 class Pair:
     """A program that runs with both libraries."""
 
-    note: Callable[[bytes], Any] = staticmethod(lambda side: None)      # told which library is about to run
+    note: Callable[[bytes], Any] = staticmethod(lambda side: None)      # Called with the library that is about to run.
 
     def __init__(self, torch: ModuleType, jtorch: ModuleType, looks: Looks):
         self.torch, self.jtorch, self.looks = World(torch), World(jtorch), looks
         self.scale, self.done, self.bits = Scale(), 0, False
-        self.single = False         # whether there was a tensor of single precision: others may hold what it was rounded to
+        self.single = False         # True once a tensor has single precision; other tensors may hold its rounded values.
 
     def step(self, line: str, last: bool = False) -> str | None:
         """Runs a statement with both; the difference it shows, if any."""
@@ -231,7 +231,7 @@ class Pair:
         history = last or self.done % self.looks.history_every == 0
         try:
             states = [self.torch.state(values=values, history=history)]
-        except Exception:       # it cannot be looked at any more
+        except Exception:       # The tensor can no longer be read.
             self.torch.broken = True
             return None
         try:
@@ -302,7 +302,7 @@ def of_rounding(lines: list[str], torch: ModuleType, jtorch: ModuleType) -> bool
 def _of_rounding(t: Any, other: Any, of_angles: bool) -> bool:
     try:
         expected, got = _parts(t), _parts(other)
-    except Exception:       # one that cannot be looked at
+    except Exception:       # This tensor cannot be read.
         return False
     return bool((t.is_complex() and _of_other_sign(expected, got)) or _apart(expected, got)
                 or (of_angles and (np.abs(expected - got) > (1e-8 if expected.itemsize == 8 else 1e-5)).any()))

@@ -127,7 +127,8 @@ def arithmetic(c: Chooser) -> list[str]:
         name, fn = c.tensor(), c.rng.choice(UNARY)
         fn = "sign" if fn == "sgn" and c.of(name).requires_grad and not c.of(name).is_complex() else fn
         fn = "trunc" if fn == "frac" and not whole(c.of(name)) else fn
-        fn = "sgn" if fn == "isfinite" and c.of(name).is_complex() else fn      # its version there comes of how PyTorch computes it
+        # The version of isfinite's result depends on PyTorch's implementation.
+        fn = "sgn" if fn == "isfinite" and c.of(name).is_complex() else fn
         return [f"{new} = " + c.rng.choice([f"{name}.{fn}()", f"xp.{fn}({name})", f"-{name}"])]
     if kind < 0.75:
         return [f"{new} = {reduction(c)}"]
@@ -144,15 +145,15 @@ def binary(c: Chooser) -> str:
     if c.rng.random() < 0.15:
         fn = c.rng.choice(["maximum", "minimum", "atan2", "hypot", "fmod", "logaddexp", "eq"])
         if fn in ("logaddexp", "atan2") and c.bool_ in (c.of(name).dtype, c.of(second).dtype):
-            fn = "maximum"      # PyTorch's backward subtracts the bool, or its negative, and raises
+            fn = "maximum"      # PyTorch's backward subtracts the bool or its negative, and raises.
         if fn == "logaddexp" and c.of(name).is_complex() is not c.of(second).is_complex():
-            fn = "maximum"      # PyTorch's backward gives the real one a complex gradient, and raises
+            fn = "maximum"      # PyTorch's backward gives the real argument a complex gradient, and raises.
         return f"xp.{fn}({name}, {second})"
     sign = c.rng.choice(BINARY)
     if sign == "//" and (c.of(name).requires_grad or c.of(second).requires_grad):
-        sign = "%"      # a backward that raises has freed other nodes than PyTorch's has
+        sign = "%"      # A backward that raises frees other nodes in PyTorch.
     if sign in ("//", "%", "==", "!=", "<", ">=") and not (whole(c.of(name)) and whole(c.of(second))):
-        sign = "*"      # where it jumps the last bit decides
+        sign = "*"      # The last bit decides at a jump of the remainder.
     return f"{name} {sign} {second}"
 
 
@@ -164,7 +165,7 @@ def reduction(c: Chooser) -> str:
     if fn == "softmax" and not c.of(name).numel():
         fn = "cumsum"
     if fn in ("amax", "amin") and c.of(name).is_complex() and c.of(name).requires_grad:
-        fn = "sum"      # of nothing: PyTorch refuses the derivative
+        fn = "sum"      # PyTorch refuses the derivative for no elements.
     if fn in ("cumsum", "softmax", "logsumexp"):
         return f"{name}.{fn}({d})"
     if fn == "count_nonzero":
@@ -210,7 +211,7 @@ def other_op(c: Chooser) -> str:
     ]
     chosen = r.choice(choices)
     if t.is_complex() and t.requires_grad and any(kind in chosen for kind in ("_copy(", "_scatter(")):
-        return f"{name}.clone()"        # PyTorch refuses their derivatives
+        return f"{name}.clone()"        # PyTorch refuses the derivatives of these.
     return chosen
 
 
@@ -224,7 +225,7 @@ def _without(t: Any, d: int) -> tuple[int, ...]:
 # ---------------------------------------------------------------- history
 
 
-CONTIGUOUS = "memory_format=xp.contiguous_format"    # gradients are views of other gradients in PyTorch, not here
+CONTIGUOUS = "memory_format=xp.contiguous_format"    # Gradients are views of other gradients in PyTorch, but not here.
 
 
 def backward(c: Chooser) -> list[str]:
@@ -292,7 +293,7 @@ def behind(c: Chooser) -> list[str]:
         [kept, f"{array}[...] = 5"], [kept, f"{array}.fill(5)"], [kept, f"{array} += 1"], [f"np.asarray({name}.detach())[...] = 3", kept],
         [f"{other} = {name}.data", f"{other}.fill_(7)"], [f"{other} = {name}.data", f"del {name}", f"{other}.mul_(2)"],
         [f"{other} = {name}.detach()[..., :1].data", f"{other}.fill_(4)"], [kept, f"del {name}", f"{array} *= 2"]])
-    at = c.rng.choice([0, 0, 1]) if written[0] == kept else 0       # some arrays are there before the product
+    at = c.rng.choice([0, 0, 1]) if written[0] == kept else 0       # Some arrays exist before the product.
     product = c.rng.choice([f"{new} = {leaf} * {name}", f"{new} = ({leaf} * {name}).exp()", f"{new} = ({name} * {leaf}) * {name}"])
     return [f"{leaf} = xp.ones_like({name}).requires_grad_()", *written[:at], product, *written[at:],
             f"{new}.sum().backward()", f"log.append({leaf}.grad.tolist())"]

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.core
 SHAPES = st.sampled_from([(2, 3), (2, 3, 4), (4,), (3, 3), (2, 1, 3), (6,), (3, 1), (1,), ()])
 KINDS = st.sampled_from(["computed", "computed", "leaf", "plain"])
 NUMBERS = st.sampled_from([2.0, -1.0, 0.5, 0.0, 3.0])
-HOT = os.environ.get("JTORCH_ENGINE") == "hot"        # where most steps compile a program
+HOT = os.environ.get("JTORCH_ENGINE") == "hot"        # Most steps compile a program in hot mode.
 BUDGET = settings(max_examples=15 if HOT else 50, stateful_step_count=50, derandomize=True, database=None, deadline=None, report_multiple_bugs=False,
                   phases=(Phase.generate, Phase.shrink), suppress_health_check=list(HealthCheck))
 
@@ -43,7 +43,7 @@ class Both:
     memory: model.Memory | None = None
 
 
-View = tuple[Callable, Callable]        # NumPy's and the library's
+View = tuple[Callable, Callable]        # The functions of NumPy and of the library.
 
 
 class Programs(RuleBasedStateMachine):
@@ -214,7 +214,7 @@ class Programs(RuleBasedStateMachine):
     def binary_in_place(self, t, other, name, data):
         t = self.through(t, data)
         other = self.apart(other, t)
-        if name == "copy" and other.shown is t.shown:       # PyTorch does nothing, so that expanded tensors are no error
+        if name == "copy" and other.shown is t.shown:  # PyTorch does nothing here, so an expanded tensor does not raise.
             return
         if tame(name, t, other):
             self.written(t, lambda: model.binary_(name, t.shown, other.shown, grad=self.grad),
@@ -230,7 +230,7 @@ class Programs(RuleBasedStateMachine):
     @rule(t=tensors, number=NUMBERS, data=st.data())
     def set_numbers(self, t, number, data):
         at = data.draw(indices(t.shown.array.shape))
-        if not (t.shown.expanded and t.shown.requires_grad):       # PyTorch's backward fails there
+        if not (t.shown.expanded and t.shown.requires_grad):       # PyTorch's backward fails here.
             self.written(t, lambda: t.shown.write(at, number, 0.0, grad=self.grad), lambda: t.got.__setitem__(at, number))
 
     @rule(t=tensors, other=tensors, data=st.data())

@@ -64,12 +64,12 @@ def setitem(c: Chooser) -> str:
     placed = any(mark in i for mark in ("tensor", "arange", "nonzero", "array", ">", "True", "["))
     part = t if placed else _part(t, i)
     if windows(t) or _is_expanded(t) if placed else part is not None and windows(part):
-        value = c.number()      # which of several values stays depends on the order
+        value = c.number()      # The remaining value of several depends on the order.
     if value in c.pool:
         o = c.of(value)
-        value += ".detach()" if o.dtype != t.dtype else ""      # PyTorch gives integers a history otherwise
+        value += ".detach()" if o.dtype != t.dtype else ""      # Otherwise PyTorch gives integers a history.
         if placed or not _in_any_order(o, t, i):
-            value += ".clone()"         # what is read while it is written to depends on the order
+            value += ".clone()"         # A read of memory during its write depends on the order.
     return f"{name}[{i}] = {value}"
 
 
@@ -163,7 +163,7 @@ OUT_BINARY = ["add", "mul", "sub", "maximum", "div", "eq"]
 
 def out(c: Chooser) -> str:
     """An op that writes into ``out=``."""
-    if c.hosted:       # memory that NumPy shares cannot be resized, but its tensor has changed by then
+    if c.hosted:       # Memory shared with NumPy cannot be resized, but its tensor has changed by then.
         return setitem(c)
     name = c.tensor(lambda t: not t.requires_grad and t.dtype != c.bool_ and t.is_contiguous())
     t = c.of(name)
@@ -180,7 +180,8 @@ def out(c: Chooser) -> str:
     second = c.rng.choice([n for n in apart if broadcastable(c.of(n).shape, shape)] or apart)
     d = c.dim(c.of(first))
     place = index(c, t.shape)
-    only_real = [] if c.of(first).is_complex() else [       # refused for others when the result has been resized already
+    # PyTorch refuses these for complex numbers after it has resized the result.
+    only_real = [] if c.of(first).is_complex() else [
         f"xp.amax({first} * 2, {d}, out={name})", f"xp.clamp({first}, 0, 1, out={name})"]
     return c.rng.choice([
         *only_real,

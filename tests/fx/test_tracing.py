@@ -8,7 +8,7 @@ from jtorch import fx, nn
 
 @fx.wrap
 def halves(x, n):
-    if n:       # a proxy would not say
+    if n:       # A proxy has no truth value.
         return x[: len(x) // 2]
     return x
 

@@ -24,7 +24,7 @@ def same(torch):
 def module(xp):
     found = importlib.import_module(f"{xp.__name__}.nn.attention.flex_attention")
     if xp.__name__ == "torch":
-        found._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True      # PyTorch's own eager form
+        found._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True      # This selects PyTorch's own eager form.
     return found
 
 

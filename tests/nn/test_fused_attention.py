@@ -43,7 +43,7 @@ def _all_of(of, inputs):
 
 
 def _expected(inputs, **how):
-    doubles = [x.detach().double().requires_grad_() for x in inputs]     # no kernel takes float64
+    doubles = [x.detach().double().requires_grad_() for x in inputs]     # No kernel accepts float64.
     return _all_of(lambda *x: fn.scaled_dot_product_attention(*x, **how), doubles)
 
 
@@ -55,7 +55,7 @@ def test_kernels_give_what_the_formula_gives(interpreted, size, is_causal):
     for found, expected in zip(_all_of(lambda *x: fn.scaled_dot_product_attention(*x, **how), inputs), _expected(inputs, **how),
                                strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
-    assert sorted(set(interpreted)) == [3, 6]       # of q, k, v; and with what they gave, and its gradient
+    assert sorted(set(interpreted)) == [3, 6]  # The kernels get q, k and v, and then also the results and the gradient.
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from bodies import written
 
 
 def prune_of(xp):
-    return importlib.import_module(f"{xp.__name__}.nn.utils.prune")     # PyTorch does not import it by itself
+    return importlib.import_module(f"{xp.__name__}.nn.utils.prune")     # PyTorch does not import this module by itself.
 
 
 STEPS = [

@@ -10,7 +10,7 @@ from jtorch.nn import functional as F
 
 pytest.importorskip("jax2onnx")
 ort = pytest.importorskip("onnxruntime")
-pytestmark = pytest.mark.filterwarnings("ignore")       # of the libraries
+pytestmark = pytest.mark.filterwarnings("ignore")       # The ONNX libraries cause warnings.
 
 
 class Cnn(nn.Module):

@@ -20,7 +20,7 @@ def arguments_of(op: Op, rng: np.random.Generator) -> Arguments:
         if p.name in given or p.default is not Parameter.empty:
             continue
         if p.kind in ("tensor", "tensor_or_number"):
-            given[p.name] = between(rng, 0.2, 0.8 + 0.01 * k)     # so that no two arguments have equal elements
+            given[p.name] = between(rng, 0.2, 0.8 + 0.01 * k)     # No two arguments have equal elements.
         elif p.kind == "tensors":
             given[p.name] = [between(rng, 0.2, 0.8) for _ in range(2)]
         elif p.kind == "number":

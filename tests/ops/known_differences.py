@@ -10,10 +10,11 @@ class Difference:
 
     op: str
     reason: str
-    checks: tuple[str, ...] = ("value",)    # of: value, gradient, second gradient, method, in-place, out, view, error, error text
-    dtypes: tuple[str, ...] = ()            # none: all
-    says: str = ""                          # what the failure's text holds
-    always: bool = False                    # shows on every sample, so that a run without it means that it is mended
+    # Some of: value, gradient, second gradient, method, in-place, out, view, error, error text.
+    checks: tuple[str, ...] = ("value",)
+    dtypes: tuple[str, ...] = ()            # An empty tuple means all dtypes.
+    says: str = ""                          # A part of the failure's text.
+    always: bool = False                    # The difference shows on every sample, so a run without it means a fix.
 
     def covers(self, op: str, dtype: str, check: str, text: str) -> bool:
         """Whether a failure is this difference."""
@@ -28,7 +29,7 @@ UNSTABLE = "of equal elements PyTorch picks any; here always the first, as a sta
 INDEXED = ("value", "method", "in-place", "out", "gradient", "second gradient")
 SILENT = "the imaginary part is not dropped silently where out= is real: that raises"
 
-# What holds for many ops alike. The matrix does not look at these.
+# These hold for many ops alike. The matrix does not check them.
 GENERAL = (
     "`out=` of another dtype: jtorch casts into it wherever `torch.can_cast` says that this is possible; for some ops (most "
     "reductions and linear algebra) PyTorch wants exactly the result's dtype.",

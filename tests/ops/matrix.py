@@ -12,11 +12,11 @@ from typing import Any
 
 from ops.translate import Translator, Unsupported, cotangent, differences, tensors, tolerance
 
-MOST = 60       # samples looked at per op when only some are run; a few ops have thousands
-FULL = 120      # samples run per op where all are taken
-# PyTorch's own kernels, that nobody calls by these names.
+MOST = 60       # Upper limit of samples per op if only some are run.
+FULL = 120      # Upper limit of samples per op if all are run.
+# These are PyTorch's internal kernels.
 INTERNAL = re.compile(r"^(jiterator_.*|torch\.ops\..*|torch\._scaled.*|hash_tensor)$")
-# What is in the memory they return is not said.
+# The contents of their results are undefined.
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
 
 
@@ -56,7 +56,7 @@ class Run:
         self.torch, self.jtorch = translator.torch, translator.jtorch
         self.wrong: dict[str, list[str]] = defaultdict(list)
         self.ran: set[str] = set()
-        self.left_out = ""          # says how many samples were run, if not all
+        self.left_out = ""          # Describes the number of run samples, if some are left out.
         real = getattr(self.torch, dtype)
         self.differentiable = self.info.supports_autograd and real in self.info.supported_backward_dtypes("cpu")
         self.function = self._function()
@@ -114,7 +114,7 @@ class Run:
     def _error(self, sample: Any) -> None:
         _, a = self.theirs(sample)
         if not isinstance(a, Exception):
-            return      # PyTorch accepts it on the CPU
+            return      # PyTorch accepts this on the CPU.
         _, b = self.ours(sample)
         self.ran.add("error")
         if not isinstance(b, Exception):
@@ -148,7 +148,7 @@ class Run:
                 warnings.simplefilter("ignore")
                 result = function(*args, **kwargs, **more)
                 if xp is self.jtorch:
-                    xp.cpu.synchronize()        # where calls are held back, errors of values come now
+                    xp.cpu.synchronize()        # Deferred calls raise errors of values now.
                 return inputs, result
         except Exception as error:
             return inputs, error
@@ -221,7 +221,7 @@ class Run:
         try:
             expected = self.torch.autograd.grad([x for x, _ in pairs], [x for x, _ in given], seeds, allow_unused=True,
                                                 create_graph=create_graph)
-        except (RuntimeError, NotImplementedError) as error:    # not differentiable here, or no gradient to take
+        except (RuntimeError, NotImplementedError) as error:    # The op is not differentiable here, or no gradient flows.
             raise Unsupported from error
         try:
             return expected, self.jtorch.autograd.grad([y for _, y in pairs], [y for _, y in given], self.translator.value(seeds),
@@ -268,7 +268,7 @@ class Run:
 
     def _out(self, sample: Any) -> None:
         if not self.info.supports_out or self.info.name in UNINITIALISED or self.info.name.startswith("nn.functional."):
-            return      # PyTorch documents none for nn.functional
+            return      # PyTorch documents no out= for nn.functional.
         _, plain = self.theirs(sample, grad=False)
         shapes = tensors([plain], self.torch.Tensor)
         if isinstance(plain, Exception) or not shapes:
@@ -284,7 +284,7 @@ class Run:
         (_, b), warned_too = _warnings(lambda: self.ours_loud(sample, b_out[0] if single else tuple(b_out)))
         into = f"out= of {made}: "
         if isinstance(a, Exception):
-            return      # where PyTorch refuses a dtype, jtorch may cast: see docs/differences.md
+            return      # jtorch may cast where PyTorch refuses a dtype: see docs/differences.md.
         if isinstance(b, Exception):
             raise Wrong(f"{into}raises {type(b).__name__} ({_line(b)})")
         (a, b) = self._processed(sample, *((a_out[0], b_out[0]) if single else (a, b) if a is not None else (a_out, b_out)))

@@ -20,10 +20,11 @@ from ops.matrix import UNINITIALISED, Case, cases
 from ops.translate import MOST_DIMS, Translator, Unsupported, cotangent, tensors
 
 FILE = Path(__file__).with_suffix(".npz")
-SAMPLES = 5             # per op
-MOST = 600              # elements of a sample's arguments, results and gradients together
-LEFT_OUT = {*UNINITIALISED, "nn.functional.embedding_bag"}     # its samples have the arguments in another order
-LOOKED_AT = 60          # samples of an op; a few have thousands
+SAMPLES = 5             # Number of samples per op.
+MOST = 600              # Upper limit of elements in a sample's arguments, results and gradients.
+# The samples of embedding_bag have another order of arguments.
+LEFT_OUT = {*UNINITIALISED, "nn.functional.embedding_bag"}
+LOOKED_AT = 60          # Upper limit of samples considered per op; a few ops have thousands.
 DTYPES = {"float32", "float64", "int64", "int32", "bool", "uint8", "complex64", "complex128"}
 
 
@@ -35,8 +36,8 @@ class Unrecorded(Exception):
 class Sample:
     """A call of an op, and what PyTorch gives: its result, and the gradients of the tensors that want one, for ``cotangent`` as the results'."""
 
-    op: str             # with PyTorch's name for the kind of samples: linalg.norm.subgradients_at_zero
-    function: str       # the dotted name that is called
+    op: str             # PyTorch's name for the kind of samples: linalg.norm.subgradients_at_zero.
+    function: str       # The dotted name of the function.
     args: list
     kwargs: dict
     result: Any
@@ -201,7 +202,7 @@ def _recorded(torch: Any, info: Any, function: str, translator: Translator) -> l
     made = translator.samples(info.sample_inputs_func(info, "cpu", dtype, grad))
     try:
         op = functools.reduce(getattr, function.split("."), torch)
-    except AttributeError:      # a function of PyTorch's tests alone
+    except AttributeError:      # Only PyTorch's tests have this function.
         return []
     calls = [_call(torch, op, s) for s in itertools.islice(made, LOOKED_AT) if is_plain(s.output_process_fn_grad)]
     found = sorted(filter(None, calls), key=size)
@@ -226,7 +227,7 @@ def _call(torch: Any, op: Callable, sample: Any) -> list | None:
         args, kwargs = copy.value([sample.input, *sample.args]), copy.value(dict(sample.kwargs))
         taken = tensors([args, kwargs], torch.Tensor)
         if any(t.untyped_storage().nbytes() != t.numel() * t.element_size() for t in taken):
-            return None     # a view of larger memory
+            return None     # The tensor is a view of larger memory.
         given = [t for t in taken if t.requires_grad]
         written = [write(args), write(kwargs)]
         torch.default_generator.manual_seed(0)

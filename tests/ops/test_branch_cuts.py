@@ -10,7 +10,8 @@ import jtorch
 
 PARTS = (-9.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 9.0)
 POINTS = np.array([complex(*parts) for parts in itertools.product(PARTS, PARTS)])
-INSIDE = POINTS[(np.abs(POINTS.real) != 1.0) & (np.abs(POINTS.imag) != 1.0) & (POINTS != 0)]     # away from the branch points
+# These points are away from the branch points.
+INSIDE = POINTS[(np.abs(POINTS.real) != 1.0) & (np.abs(POINTS.imag) != 1.0) & (POINTS != 0)]
 SIDES = np.array([complex(-9, -0.0), complex(-9, 0.0)])
 NAMES = ("sqrt", "log", "asin", "acos", "atan", "asinh", "acosh", "atanh")
 
@@ -29,7 +30,7 @@ def values(xp, name, points, grad=False):
 @pytest.mark.parametrize("grad", [False, True])
 def test_sides_of_branch_cuts(torch, name, grad):
     points = INSIDE if grad else POINTS[POINTS != 0]
-    if name == "acosh" and grad:        # in PyTorch's, x - 1 loses the sign of a zero
+    if name == "acosh" and grad:        # In PyTorch x - 1 loses the sign of a zero.
         points = points[points.imag != 0]
     points = points[~np.isin(points, [1, -1, 1j, -1j])]
     np.testing.assert_allclose(values(jtorch, name, points, grad), values(torch, name, points, grad), rtol=1e-9, atol=1e-12)

@@ -6,7 +6,7 @@ import pytest
 
 from jtorch._base.config import ENGINE_MODE
 
-MANY = 30_000       # more than the host computes by itself
+MANY = 30_000       # The host leaves so many elements to a compiled kernel.
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
@@ -29,7 +29,7 @@ def test_logarithms_of_powers_of_ten(dtype, xp):
 def test_edges_and_gradients(torch, xp):
     values = [0., -0., -1., float("inf"), float("-inf"), float("nan"), 3., 0.1, 1023.5, 1025.]
     if ENGINE_MODE != "hot":
-        values += [1e-310, 1e308]       # XLA takes subnormal numbers, and makes them, as 0
+        values += [1e-310, 1e308]       # XLA flushes subnormal numbers to 0.
     expected, x = torch.tensor(values, dtype=torch.float64).requires_grad_(), xp.tensor(values, dtype=xp.float64).requires_grad_()
     for name in ("exp2", "log2", "log10"):
         for grad in (False, True):

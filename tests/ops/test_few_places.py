@@ -11,7 +11,7 @@ from jtorch.ops.nn._how import How
 
 pytestmark = pytest.mark.core
 
-SIZES = [   # images, channels, height, width, outputs, filter, stride, dilation, padding
+SIZES = [   # Images, channels, height, width, outputs, filter, stride, dilation, padding.
     (1, 3, 8, 8, 40, 3, 2, 1, 1), (2, 3, 13, 9, 3, 3, 1, 2, 2), (3, 2, 13, 4, 1, 1, 1, 1, 0), (5, 2, 13, 13, 3, 3, 3, 1, 2),
     (1, 2, 5, 5, 40, 3, 1, 1, 0), (2, 2, 13, 6, 4, 1, 3, 1, 1), (4, 2, 2, 2, 64, 3, 1, 1, 1), (2, 2, 30, 5, 3, (5, 2), 1, 1, 1)]
 FORMULAS = [_few_places._product_of_patches, _few_places._product_with_rows, _few_places._in_blocks]
@@ -32,9 +32,9 @@ def test_each_formula_is_the_convolution(formula, size):
 
 
 @pytest.mark.parametrize(("size", "filters"), [
-    ((4, 32, 2, 2), (64, 32, 3, 3)),            # mostly filters: products of patches in all directions
-    ((1, 8, 16, 16), (8, 8, 3, 3)),             # few images of few places
-    ((2, 8, 48, 48), (8, 8, 3, 3)),             # few images: blocks
+    ((4, 32, 2, 2), (64, 32, 3, 3)),            # The filters are most of the data: products of patches in all directions.
+    ((1, 8, 16, 16), (8, 8, 3, 3)),             # There are few images with few places.
+    ((2, 8, 48, 48), (8, 8, 3, 3)),             # There are few images: blocks.
     ((0, 3, 8, 8), (4, 3, 3, 3)), ((4, 32, 64), (64, 32, 5)), ((1, 4, 3, 4, 4), (32, 4, 3, 3, 3))])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_few_or_small_images(xp, torch, rng, size, filters, dtype):

@@ -14,16 +14,17 @@ import jtorch
 from jtorch import dispatch, engine
 from jtorch.ops.registry import OPS, Op
 
-# Results that are right in more than one way, so that a derivative of theirs is none of the function's.
+# Several results are right, so a derivative of one is undefined.
 NOT_A_FUNCTION = "the result is determined only up to a phase, which a derivative does not follow"
-# What finite differences do not show; backward() is still held against jax.grad.
+# Finite differences do not show these gradients. backward() is still compared with jax.grad.
 BENT = {
     "linalg.eig": NOT_A_FUNCTION,
     "fake_quantize_per_tensor_affine": "as in PyTorch, the gradient is that of the number before it is rounded",
     "fake_quantize_per_channel_affine": "as in PyTorch, the gradient is that of the number before it is rounded",
     "nn.functional.ctc_loss": "as in PyTorch, the gradient is right for log_probs that are a log_softmax, and only then",
 }
-# Of these only one triangle of the matrix is read, but both have a gradient: the step keeps it symmetric, or a triangle.
+# These read only one triangle of the matrix, but both get a gradient. The step keeps the matrix symmetric, or
+# triangular.
 SYMMETRIC = {"linalg.cholesky", "cholesky", "linalg.cholesky_ex", "linalg.eigh", "linalg.eigvalsh"}
 TRIANGULAR = {"cholesky_solve", "cholesky_inverse"}
 LEFT_OUT: dict[str, str] = {"nn.functional.grouped_mm": "takes no float64, as in PyTorch"}
@@ -36,7 +37,7 @@ def differentiable(op: Op) -> bool:
 
 
 NAMES = [name for name, op in OPS.items() if differentiable(op) and name not in LEFT_OUT]
-MARKS = {0: [], 3: [pytest.mark.slow]}      # by the number of the op modulo 6; the others are nightly
+MARKS = {0: [], 3: [pytest.mark.slow]}      # Marks by the number of the op modulo 6; the other ops are nightly.
 EACH_SIXTH = [pytest.param(name, marks=MARKS.get(k % 6, [pytest.mark.nightly])) for k, name in enumerate(NAMES)]
 
 
@@ -109,7 +110,8 @@ class Subject:
 
         with jax.enable_x64(True):
             found, measured = jax.jit(along, compiler_options={"xla_backend_optimization_level": 0})(self.moving, direction)
-        found = [np.conj(np.asarray(g)) for g in found]      # PyTorch's gradient of a complex number is the conjugate of JAX's
+        # PyTorch's gradient of a complex number is the conjugate of JAX's.
+        found = [np.conj(np.asarray(g)) for g in found]
         said = sum(np.sum(np.real(np.conj(g) * d)) for g, d in zip(found, direction, strict=True))
         return found, float(said), float(measured)
 

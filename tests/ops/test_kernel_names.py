@@ -114,7 +114,7 @@ def test_errors(xp, call, kind, text):
 
     def called():
         call(xp, a, xp.nn.functional.ScalingType)
-        xp.cpu.synchronize()        # where calls are held back, errors of values come now
+        xp.cpu.synchronize()        # Deferred calls raise errors of values now.
 
     with pytest.raises(kind, match=text):
         called()

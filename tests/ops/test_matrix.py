@@ -21,9 +21,10 @@ from jtorch.engine.host import Unsupported, has_loop, trace
 from jtorch.ops.registry import OPS
 
 pytestmark = pytest.mark.conformance
-SAMPLES = 3             # per op, unless all are taken
-OTHERS = {"float64": 40, "bfloat16": 40, "int64": 40, "bool": 25, "complex64": 40}     # ops run with these dtypes too
-TWICE = 0.15            # of the ops are differentiated twice
+SAMPLES = 3             # Number of samples per op, unless all are run.
+# Number of ops that run with these dtypes too.
+OTHERS = {"float64": 40, "bfloat16": 40, "int64": 40, "bool": 25, "complex64": 40}
+TWICE = 0.15            # Share of the ops that are differentiated twice.
 
 
 @functools.cache

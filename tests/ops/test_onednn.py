@@ -31,7 +31,7 @@ GEOMETRIES = {
     "one channel": ((8, 1, 28, 28), (16, 1, 5, 5), 1, 2, 1, 1),
     "more padding behind": ((2, 16, 12, 12), (16, 16, 4, 4), 1, ((1, 2), (1, 2)), 1, 1),
     "strided with padding": ((2, 3, 32, 32), (64, 3, 7, 7), 2, 3, 1, 1),
-    # Large enough for several threads: of some images each where there are many, or as many for each.
+    # These are large enough for several threads. Each thread computes some images, or a share of each image.
     "in even shares": ((4, 32, 20, 20), (32, 32, 3, 3), 1, 1, 1, 1),
     "in uneven shares": ((33, 16, 14, 14), (16, 16, 3, 3), 1, 1, 1, 1),
     "of one image": ((1, 32, 40, 40), (32, 32, 3, 3), 1, 1, 1, 1),
@@ -146,7 +146,7 @@ def test_transposed(monkeypatch, stride, padding, output_padding, groups):
         return [t.detach().numpy() for t in (y, x.grad, weight.grad)]
     before = engine.report().counters.onednn
     found = results()
-    assert engine.report().counters.onednn > before or groups > 1       # of groups, where the processor has kernels for them
+    assert engine.report().counters.onednn > before or groups > 1       # Groups need kernels that some processors lack.
     monkeypatch.setattr(_onednn.convolution.library, "version", lambda: None)
     expected = results()
     engine.forget()
@@ -198,7 +198,7 @@ def test_a_loop_has_the_same_bits_in_each_run(run_python, text, rtol):
 def test_a_second_process_reads_the_program(run_python, tmp_path, text):
     text += "print(counters.read_untraced)"
     first, second = (run_python(text, {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": str(tmp_path)}).split() for _ in range(2))
-    assert first[:-1] == second[:-3] + first[-3:-1]     # a program that was read does not say what it calls
+    assert first[:-1] == second[:-3] + first[-3:-1]     # A program from disk does not report its custom calls.
     assert int(second[-1]) > 0
 
 
@@ -207,7 +207,7 @@ def test_small_and_whole_numbers_stay():
     geometry = _onednn.Geometry(x.shape, weight.shape, x.shape, how, groups)
     assert _onednn.takes(x, geometry)
     assert not _onednn.takes(x.astype(np.float64), geometry)
-    assert not _onednn.takes(x, geometry._replace(result=(1, 16, 2, 2)))       # too little to do
+    assert not _onednn.takes(x, geometry._replace(result=(1, 16, 2, 2)))       # There is too little work.
     with accelerated.traced_for_others():
         assert not _onednn.takes(x, geometry)
     with accelerated.traced_for(True):
@@ -247,7 +247,7 @@ def test_a_forked_process_has_one_thread(run_python):
 def test_without_the_library(monkeypatch):
     monkeypatch.setattr(loaded, "_installed", lambda: None)
     assert loaded._library.__wrapped__() is None
-    monkeypatch.setattr(loaded, "_installed", lambda: loaded._built())      # not oneDNN
+    monkeypatch.setattr(loaded, "_installed", lambda: loaded._built())      # This library is not oneDNN.
     assert loaded._library.__wrapped__() is None
 
 

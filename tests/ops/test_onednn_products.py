@@ -12,7 +12,7 @@ from jtorch.ops._onednn import product
 
 pytestmark = pytest.mark.skipif(_onednn.version() is None, reason="oneDNN is not installed, or turned off")
 
-# Dimensions of the left and the right array, and the numbers of what is summed over and of what there are several.
+# Dimensions of the left and the right array, with the positions of the summed and of the batch dimensions.
 POSITIONS = {
     "rows by columns": ("mk", "kn"), "right transposed": ("mk", "nk"), "left transposed": ("km", "kn"), "both": ("km", "nk"),
     "several": ("bmk", "bkn"), "several, right transposed": ("bmk", "bnk"), "several, left transposed": ("bkm", "bkn"),
@@ -64,13 +64,13 @@ def test_what_stays():
     def count(x, y, numbers=plain, **how):
         return _onednn.products_in(_lowered(x, y, numbers, **how).as_text())
     assert count(large, large) == count(large, large, spreads=False) == count(large, large, beside=True) == 1
-    assert count(large[:8], large[:, :8]) == 0              # too little to do
-    assert count(large[:2], large) == 0                     # hardly a matrix
+    assert count(large[:8], large[:, :8]) == 0              # There is too little work.
+    assert count(large[:2], large) == 0                     # The operand is hardly a matrix.
     assert count(large.astype(np.float16), large.astype(np.float16)) == 0
     huge = np.ones((512, 512), np.float32)
     assert count(huge, huge) == 1 and count(huge, huge, beside=True) == 0
     apart = np.ones((64, 3, 64), np.float32)
-    assert count(apart, apart, (((0,), (0,)), ((1,), (1,)))) == 0      # one would have to be moved
+    assert count(apart, apart, (((0,), (0,)), ((1,), (1,)))) == 0      # One operand would have to be transposed.
     with jax.enable_x64(True):
         assert count(large.astype(np.float64), large.astype(np.float64)) == 0
 

@@ -15,7 +15,7 @@ from jtorch._api import generate as bind
 from jtorch.ops.registry import OPS, Op, Tensor, op
 
 PUBLIC = [name for name, record in OPS.items() if not name.startswith("_") and (record.function or record.method)]
-# Records that PyTorch has no function of: parts of functions that choose between ops (overloads.py, indexing.py).
+# PyTorch has no functions for these records. They are parts of functions with several ops (overloads.py, indexing.py).
 OWN = {
     "all_close": "torch.allclose returns a Python bool",
     "all_equal": "torch.equal returns a Python bool",
@@ -79,7 +79,7 @@ def test_parameters_are_pytorchs(name, torch):
 def test_a_name_is_put_in_place_once():
     space = types.ModuleType("space")
     names.put(space, {"f": abs})
-    names.put(space, {"f": abs})        # the same again changes nothing
+    names.put(space, {"f": abs})        # The same registration again changes nothing.
     with pytest.raises(RuntimeError, match=r"space\.f is made twice"):
         names.put(space, {"f": max})
     assert space.f is abs

@@ -71,7 +71,8 @@ def test_results(dtype, name, torch):
 
 @pytest.mark.parametrize("name", BACKWARD)
 def test_gradients(name, torch):
-    _assert_same_bits("bfloat16", BACKWARD[name], True, torch, PYTORCHS.get(name))      # of float16 PyTorch rounds some more often
+    # PyTorch rounds some float16 results more often.
+    _assert_same_bits("bfloat16", BACKWARD[name], True, torch, PYTORCHS.get(name))
 
 
 def _assert_same_bits(dtype, fn, backward, torch, pytorchs=None):

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-SEED = 1234         # PyTorch's own for its samples
-MOST_DIMS = 32      # of an array in NumPy and JAX: some have 64, none more
+SEED = 1234         # PyTorch's own seed for its samples.
+MOST_DIMS = 32      # Upper limit of an array's dims in NumPy and JAX; some versions have 64.
 
 
 class Unsupported(Exception):

@@ -55,19 +55,19 @@ def test_stretches_are_of_so_many_bytes_or_of_one_parameter():
 def test_what_a_step_takes_beside_parameters_and_states(monkeypatch):
     monkeypatch.setattr(multi_tensor, "TOGETHER", 2 << 20)
     engine.forget()
-    params = _model()       # of 1 MiB each
+    params = _model()       # Each parameter has 1 MiB.
     optimizer = torch.optim.SGD(params, lr=0.1, momentum=0.9)
     for _ in range(2):
         _step(params, optimizer)
     tracemalloc.start()
     try:
         for _ in range(2):
-            _step(params, optimizer)        # from the second on what the first has made is among what is there
+            _step(params, optimizer)        # From the second step on, the first step's results exist already.
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]
         optimizer.step()
         assert params[0][0, 0].item() != 0
-        assert tracemalloc.get_traced_memory()[1] - before < 9 << 20       # 16 MiB of new values, and more, in one call
+        assert tracemalloc.get_traced_memory()[1] - before < 9 << 20  # One call would take 16 MiB for new values alone.
     finally:
         tracemalloc.stop()
         engine.forget()

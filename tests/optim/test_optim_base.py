@@ -567,7 +567,7 @@ def test_an_optimizer_that_makes_its_own_dicts_of_hooks(xp):
     ran = []
     opt.register_step_post_hook(lambda *given: ran.append(given[0] is opt))
     opt.step()
-    assert ran == []        # the class's step runs hooks only once zero_grad, __init__ or __setstate__ has been called
+    assert ran == []        # The class's step runs hooks only after zero_grad, __init__ or __setstate__ has been called.
     opt.zero_grad()
     p.sum().backward()
     opt.step()

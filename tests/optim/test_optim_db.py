@@ -116,7 +116,7 @@ def test_errors_are_pytorchs(torch, name):
     for case in infos()[name].optim_error_inputs_func(device="cpu", dtype=torch.float32):
         given = case.optimizer_error_input
         if given.desc.startswith("dense params required"):
-            continue        # there are no sparse tensors here to be refused
+            continue        # jtorch has no sparse tensors to refuse here.
         params = given.params if given.params is not None else [torch.nn.Parameter(torch.randn(1, 1))]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore" if case.error_type is not UserWarning else "error")

@@ -129,7 +129,7 @@ def test_from_the_state_at_each_epoch(name, optimizer_first, xp):
             assert got == pytest.approx(expected, rel=1e-9)
 
 
-RATES = {       # PyTorch's: behind 1, 10, 20, 30 and 40 epochs
+RATES = {       # PyTorch's rates after 1, 10, 20, 30 and 40 epochs.
     "warm restarts": [0.0853553391, 0.05, 0.1, 0.05, 0.1],
     "longer warm restarts": [0.1, 0.1, 0.1, 0.1, 0.1],
     "cosine": [0.0950484434, 0.0388739533, 0.0049515566, 0.0811744901, 0.0811744901],
@@ -150,7 +150,7 @@ RATES = {       # PyTorch's: behind 1, 10, 20, 30 and 40 epochs
     "warm restarts in turn": [0.028, 0.1, 0.05, 0.1, 0.05],
     "plateau": [0.1, 0.025, 0.003125, 0.00078125, 9.765625e-05],
 }
-LAST_EPOCHS = {     # PyTorch's: three epochs behind these
+LAST_EPOCHS = {     # PyTorch's rates three epochs after these.
     "chained": [0.0729, 0.04782969, 0.0282429536, 0.0121576655, 0.00119725152],
     "three chained": [0.00885994122, 0.000877944901, 0.0, 0.00909230916, 0.00186881673],
     "sequential": [1.0, 0.0729, 0.0729, 0.0729, 0.0729],

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from jtorch import _tensor_str as _print
 from jtorch.device import device
 
-dtypes = importlib.import_module("jtorch.dtype")     # jtorch.dtype is the class
+dtypes = importlib.import_module("jtorch.dtype")     # The attribute jtorch.dtype is the class, not the module.
 
 torch = pytest.importorskip("torch")
 

@@ -189,7 +189,7 @@ def outcome(xp, call, layout):
 
 
 @no_mkl
-@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")      # PyTorch's own, in binomial
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")      # PyTorch's binomial warns.
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("call", DRAWN.values(), ids=DRAWN)
 def test_numbers_come_in_the_order_of_memory(call, layout):
@@ -468,7 +468,8 @@ def test_generators_that_there_are_none_of(xp):
 
 
 def test_keys(monkeypatch):
-    monkeypatch.setattr("jtorch._base.generator.canonical", lambda place: place)      # as if there were such a device
+    # The test pretends that the device exists.
+    monkeypatch.setattr("jtorch._base.generator.canonical", lambda place: place)
     g = Generator("xla").manual_seed(2**63 + 5)
     keys = [g.next_key() for _ in range(3)]
     state = g.get_state()

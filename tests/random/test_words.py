@@ -65,5 +65,5 @@ def test_numbers_below_a_bound_are_found_by_their_high_bits(p):
     ours, others = Stream(7), Stream(7)
     for n in (0, 1, 100, 70_000):
         np.testing.assert_array_equal(ours.below(n, p), others.doubles(n) < p)
-    bound = Stream(7).doubles(1)[0]     # equal to a number, and right above it
+    bound = Stream(7).doubles(1)[0]     # The bound equals a drawn number, or is the next larger float.
     assert (Stream(7).below(1, bound)[0], Stream(7).below(1, np.nextafter(bound, 1))[0]) == (False, True)

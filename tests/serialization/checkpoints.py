@@ -100,7 +100,7 @@ def of_arrays(xp) -> dict:
               "complex": whole[0].T.astype(np.complex64), "bool": whole[0].T > 3}
     ways = {"tensor": xp.tensor, "from_numpy": xp.from_numpy, "as_tensor": xp.as_tensor, "asarray": xp.asarray}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")     # some of the arrays are read-only
+        warnings.simplefilter("ignore")     # Some of the arrays are read-only.
         made = {(name, way): ways[way](a) for name, a in arrays.items() for way in ways}
     return made | {"buffer": xp.frombuffer(bytearray(32), dtype=xp.float32, count=3, offset=8),
                    "parameter": xp.nn.Parameter(xp.tensor(whole.T)), "in place": xp.tensor(whole[0].T).add_(1)}

@@ -51,7 +51,7 @@ def tensor(store=None, offset=0, size=(4,), stride=(1,), *, grad=b"\x89", more=(
                 tup(*map(num, size)), tup(*map(num, stride)), grad, call(glob("collections", "OrderedDict")), *more)
 
 
-# A pair of pairs of pairs …, each of the same thing twice: small here, endless for whoever walks it.
+# Nested pairs, each of the same object twice: a small file, and endless to walk.
 BOMB = text("x") + b"".join(b"q%ch%c\x86" % (i, i) for i in range(1, 60))
 
 
@@ -154,7 +154,7 @@ HOSTILE = {
 def alarm():
     """Fails the test if anything that Python audits as running code or touching files happens."""
     xp, watched = library("jtorch"), []
-    described(loaded(xp, saved(xp, xp.arange(2))))      # what is imported when it is first needed
+    described(loaded(xp, saved(xp, xp.arange(2))))      # This imports the modules needed by the first load.
     _alarms.append(watched)
     yield watched
     _alarms.remove(watched)
@@ -229,7 +229,7 @@ def _zip(*records):
     import warnings
     buffer = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w") as z:
-        warnings.simplefilter("ignore")     # zipfile warns of names that are there twice
+        warnings.simplefilter("ignore")     # zipfile warns of duplicate names.
         for name, record in records:
             z.writestr(name, record)
     return buffer.getvalue()
@@ -336,7 +336,7 @@ def _attempt(xp, data):
     return made
 
 
-@pytest.mark.filterwarnings("ignore")       # of protocols that a damaged pickle claims
+@pytest.mark.filterwarnings("ignore")       # A damaged pickle may claim any protocol, and causes warnings.
 @pytest.mark.parametrize("form", ["zip", "legacy"])
 def test_damaged_files(form, rng, alarm):
     """Bit flips, cuts, holes, moved pieces: an error that has words, or, as checksums guard a zip archive, the right content."""

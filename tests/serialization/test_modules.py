@@ -60,7 +60,7 @@ def test_optimizers(direction, spelled):
     again = reader.optim.lr_scheduler.StepLR(arrived["optimizer"], 1, 0.5)
     again.load_state_dict(arrived["state"])
     for group, theirs in zip(arrived["optimizer"].param_groups, optimizer.param_groups, strict=True):
-        group["lr"] = theirs["lr"]      # a new schedule has set its own first step
+        group["lr"] = theirs["lr"]      # A new schedule has set its own first step.
     assert steps(arrived["optimizer"], again) == pytest.approx(steps(optimizer, schedule), rel=1e-4)
 
 
@@ -76,7 +76,8 @@ def test_every_class_has_pytorchs_name():
             want = getattr(theirs, name, None)
             if not isinstance(thing, type) or not isinstance(want, type) or thing.__module__.split(".")[0] != "jtorch":
                 continue
-            if name in ("memory_format", "_LRScheduler"):   # the one cannot be pickled by PyTorch; the other is an alias here
+            # PyTorch cannot pickle memory_format; _LRScheduler is an alias here.
+            if name in ("memory_format", "_LRScheduler"):
                 continue
             found = names.torch_name(thing)
             module = {"torch._C": "torch"}.get(want.__module__, want.__module__)

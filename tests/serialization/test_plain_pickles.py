@@ -15,7 +15,8 @@ import pytest
 from checkpoints import DIRECTIONS, NEEDS_TORCH, both, loaded, saved
 from libraries import library
 
-# What each object's pickle of protocol 2 names in PyTorch; of what PyTorch cannot pickle or names otherwise, what it reads.
+# Maps objects to the names in PyTorch's pickle of protocol 2. For objects without a pickle in PyTorch, the names it can
+# read.
 TENSOR = ["_codecs.encode", "collections.OrderedDict", "torch._utils._rebuild_tensor_v2", "torch.storage._load_from_bytes"]
 NAMED = {
     "torch.arange(3.0)": TENSOR,
@@ -40,7 +41,7 @@ NAMED = {
     "torch.FloatTensor": ["torch.FloatTensor"],
     "torch.FloatStorage": ["torch.FloatStorage"],
 }
-NOT_PYTORCHS = ("torch.channels_last",)     # of which PyTorch writes no pickles
+NOT_PYTORCHS = ("torch.channels_last",)     # PyTorch writes no pickles of these.
 
 
 def names_in(data):
@@ -82,7 +83,7 @@ def test_names_here():
                               "jtorch.serialization.rebuild._rebuild_tensor_v2", "jtorch.storage._load_from_bytes"]
 
 
-# What earlier versions wrote, each of the same objects: by the library's own name, and where it stood in for PyTorch.
+# Pickles of earlier versions, of the same objects: with the library's own names, and with PyTorch's.
 EARLIER = {"jtorch": (
     'c-'
     'oay&yUhT6lO|Uz_6RusGH~kPaC*2(Ip!X#@&RQjl}G#S28VSrwVN|onkN{!2>KLbL076`9JBKY0CnEgOf0ChIv1}_w{>I^Y<UKpw|Q%k_eDbzl'

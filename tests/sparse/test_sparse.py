@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse")        # PyTorch's, of checks and of what is new
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse")        # PyTorch warns of missing checks and of beta features.
 PLACES, VALUES = [[0, 1, 1, 0], [2, 0, 2, 2]], [3.0, 4.0, 5.0, 1.0]
 DENSE = np.array([[0.0, 0.0, 4.0], [4.0, 0.0, 5.0]])
 LAYOUTS = ["coo", "csr", "csc"]

@@ -17,7 +17,7 @@ import jtorch as torch
 from jtorch._api.op_docs import text_of
 from jtorch.ops.registry import OPS
 
-# Namespaces, and which of their names are meant; None: all public ones.
+# Namespaces with the names to check; None means all public names.
 SPACES: dict[str, tuple[str, ...] | None] = {
     "nn": None, "optim": None, "optim.lr_scheduler": None, "optim.swa_utils": None, "func": None, "amp": None,
     "autograd": None, "autograd.functional": None, "autograd.graph": None, "utils.checkpoint": None, "utils.data": None,
@@ -27,7 +27,7 @@ SPACES: dict[str, tuple[str, ...] | None] = {
 }
 OF_OTHERS = {"Any", "Callable", "Sequence", "Iterable", "NamedTuple", "Optimizer"}
 
-# What need not be said, and why.
+# Maps names without a docstring to the reason.
 NOT_SAID = {
     ("Example", "autograd.NestedIOFunction"): "it is not built",
     ("Example", "func.rearrange"): "it is not built",

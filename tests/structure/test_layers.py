@@ -91,7 +91,7 @@ LAYERS = [
 ]
 LAYER = {name: i for i, name in enumerate(LAYERS)}
 
-# (file, what a function of it imports from below when it is first called): why.
+# Maps (file, layer below imported inside a function) to the reason.
 LATER = {
     ("tensor", "_api"): "Tensor(...) and pickles make tensors from data",
     ("_base", "serialization"): "pickles name PyTorch's function of layouts",

@@ -11,7 +11,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "jtorch"
 
 HISTORY, STORAGE, VIEWS = "_backward/view_history.py", "storage.py", "dispatch/views.py"
-OWNERS = {      # attribute -> the file
+OWNERS = {      # Maps an attribute to the file that assigns it.
     "_node": HISTORY, "_output_nr": HISTORY, "_requires_grad": HISTORY, "_node_version": HISTORY, "_retains_grad": HISTORY,
     "written_by": HISTORY,
     "_view": STORAGE, "_storage": STORAGE, "_base": VIEWS, "_creation": VIEWS, "_view_op": VIEWS, "_through": VIEWS,
@@ -19,7 +19,7 @@ OWNERS = {      # attribute -> the file
     "value": STORAGE, "generation": STORAGE, "laid": STORAGE, "host": STORAGE, "was": STORAGE, "order": STORAGE,
 }
 
-# (file, attribute): why it is assigned there too.
+# Maps (file, attribute) to the reason for another assignment.
 ALSO = {
     **{("tensor.py", name): "a new tensor begins with it" for name in (
         "_node", "_output_nr", "_requires_grad", "_node_version", "_view", "_base", "_storage", "_counter")},
@@ -30,7 +30,7 @@ ALSO = {
 OF_TENSORS = {name for name in OWNERS if name.startswith("_")}
 SLOTS = {name.removeprefix("_") for name in OWNERS}
 
-# (file, line's text): why attributes are set by names that are computed.
+# Maps (file, line) to the reason for a computed attribute name.
 BY_NAME = {
     ("utils/_swap.py", "setattr(t1, name, theirs)"): "all of two tensors is exchanged",
     ("utils/_swap.py", "setattr(t2, name, ours)"): "all of two tensors is exchanged",

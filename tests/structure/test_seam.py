@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "jtorch"
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.parts[-2:] != ("_as_torch", "__init__.py") and p.name != "__main__.py")
 SLOTS = set(seam.FILLED_BY)
 
-# (file, what it sets): why that is no injection.
+# Maps (file, assigned name) to the reason why it is no late binding.
 ALSO = {
     ("_api/generate.py", "Tensor.__hash__"): "the operators that ops declare would unset it",
 }
@@ -50,7 +50,7 @@ def injections(path: Path) -> Iterator[tuple[str, str, int]]:
     for node in ast.walk(tree):
         target = node
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "extend", "update"):
-            target = node.func.value        # a list of the seam is filled so
+            target = node.func.value        # A list of the seam is filled in this way.
             if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "seam"):
                 continue
         elif not (isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del))):

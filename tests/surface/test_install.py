@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def places(tmp_path, monkeypatch):
-    monkeypatch.setattr(installer, "_check_importable", lambda: None)       # jtorch may lie on PYTHONPATH only, while tests run
+    monkeypatch.setattr(installer, "_check_importable", lambda: None)  # During tests jtorch may be on PYTHONPATH only.
     (tmp_path / "site").mkdir()
     return tmp_path / "site", tmp_path / "bin"
 

@@ -13,8 +13,8 @@ import jtorch
 
 BESIDE = {"torch": {"engine", "from_jax"}, "torch.optim": {"Optax"},
           "torch.utils.viz": {"Graph", "ModelSummary", "graph", "summary"}}
-CORE = {"Aval", "SavedTensorRef", "VersionCounter", "View"}         # in torch.storage, which the library itself lies in
-# The classes of PyTorch's with an underscore, by module of torch.nn.modules.
+CORE = {"Aval", "SavedTensorRef", "VersionCounter", "View"}         # The library itself defines these in torch.storage.
+# PyTorch's classes with an underscore, by module of torch.nn.modules.
 UNDERSCORED = {
     "activation": [], "adaptive": ["_ASMoutput"], "batchnorm": ["_BatchNorm", "_LazyNormBase", "_NormBase"],
     "channelshuffle": [], "container": [], "conv": ["_ConvNd", "_ConvTransposeMixin", "_ConvTransposeNd", "_LazyConvXdMixin"],
@@ -24,7 +24,7 @@ UNDERSCORED = {
     "pooling": ["_AdaptiveAvgPoolNd", "_AdaptiveMaxPoolNd", "_AvgPoolNd", "_LPPoolNd", "_MaxPoolNd", "_MaxUnpoolNd"],
     "rnn": [], "sparse": [], "transformer": [], "upsampling": [],
 }
-# PyTorch's, which other modules import.
+# Other modules import these classes of PyTorch.
 BASES = {"LazyModuleMixin", "NonDynamicallyQuantizableLinear", "RNNBase", "RNNCellBase", "_BatchNorm", "_LazyNormBase",
          "_NormBase"}
 

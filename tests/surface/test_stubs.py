@@ -61,7 +61,7 @@ def _results(fn: typing.Callable) -> typing.Iterator:
     for sample in SAMPLES:
         try:
             yield fn(*sample(lambda *s: jtorch.ones(*s) * 0.5))
-        except Exception:   # not what this function takes
+        except Exception:   # The function does not accept this argument.
             continue
 
 

@@ -116,7 +116,7 @@ def test_the_table():
     model = xp.nn.Sequential(xp.nn.Linear(400, 800), xp.nn.Linear(800, 200))
     with counter(xp) as found:
         model(xp.ones(3, 400)).sum().backward()
-    assert found.get_table().splitlines() == [      # as PyTorch's, by tabulate 0.9
+    assert found.get_table().splitlines() == [      # PyTorch prints the same with tabulate 0.9.
         "Module               FLOP    % Total",
         "--------------  ---------  ---------",
         "Sequential      6720.000K    100.00%",

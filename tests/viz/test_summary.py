@@ -26,7 +26,7 @@ class Net(nn.Module):
         return self.head(self.blocks[2](x)) * self.scale
 
 
-# What torchinfo 1.8 prints for the same model in PyTorch; its unit is shown as "Units.MEGABYTES" with Python 3.11.
+# The output of torchinfo 1.8 for the same model in PyTorch. Python 3.11 prints its unit as "Units.MEGABYTES".
 EXPECTED = """\
 ==========================================================================================
 Layer (type:depth-idx)                   Output Shape              Param #

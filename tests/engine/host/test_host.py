@@ -211,7 +211,7 @@ def test_bool():
     )
 
 
-@pytest.mark.filterwarnings("ignore:Casting complex values to real")  # JAX's own, while it traces
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")  # JAX warns while it traces.
 @pytest.mark.parametrize("old", [np.float32, np.float64, jnp.bfloat16, np.int64, np.int8, np.uint8, bool, np.complex64])
 def test_casts(old):
     x = make(9, (30,), old, -100, 100)
@@ -457,7 +457,7 @@ def test_the_callers_warnings_stay():
     inside = []
 
     def looks(program):
-        inside.append(program([np.zeros(2, np.float32)]))       # a program that is run while another runs, as by a finalizer
+        inside.append(program([np.zeros(2, np.float32)]))       # A program runs inside another, as from a finalizer.
 
     f = jax.ShapeDtypeStruct((2,), np.float32)
     program = compile_on_host(lambda x: jnp.log(x) / x, [f])
@@ -489,5 +489,6 @@ def test_traces_are_without_jits_but_not_unrolled():
                              for f, fn in zip(families, (plain, looped), strict=True)]
         np.testing.assert_allclose(added, x + 2, 1e-6)
         np.testing.assert_allclose(summed, x[0] + (x + 1).sum(0), 1e-5)
-    assert jits.count((2, 3)) == jits.count((3, 3)) == jits.count((4, 3)) == 2      # the jit is gone: each call runs its body
-    assert jits.count((3,)) == 1        # a loop's body is traced once, and kept
+    # The jit is gone: each call runs its body.
+    assert jits.count((2, 3)) == jits.count((3, 3)) == jits.count((4, 3)) == 2
+    assert jits.count((3,)) == 1        # A loop's body is traced once and kept.
