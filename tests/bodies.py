@@ -21,8 +21,8 @@ class Programs(list[Callable]):
 def bodies(program: Callable, table: Mapping[str, Any] | Iterable[Any], *more: Any) -> list[Callable]:
     """Make a body for each entry of a table: ``program(xp, entry, *more)``.
 
-    A dict names its entries; an entry without a name is called as it is written. A body's label ends with a hash of all
-    that it runs, so that an outcome recorded of another program is never taken for its own.
+    A dict names its entries; other entries have their source as name. A body's label ends with a hash of all the code it
+    runs, so a recorded outcome of another program is never used for it.
     """
     named = table.items() if isinstance(table, Mapping) else ((written(entry), entry) for entry in table)
     ending = "".join(f", {written(value)}" for value in more)
@@ -30,7 +30,7 @@ def bodies(program: Callable, table: Mapping[str, Any] | Iterable[Any], *more: A
 
 
 def body(program: Callable, name: str, *given: Any) -> Callable:
-    """Make the body ``program(xp, *given)``, which ``name`` tells from the program's others."""
+    """Make the body ``program(xp, *given)``. Its ``name`` is unique among the bodies of the program."""
     def run(xp: Any) -> Any:
         return program(xp, *given)
     run.label = f"{words(program)} of {name} #{digest(program, *given)}"
@@ -51,7 +51,9 @@ def written(entry: Any) -> str:
 
 @functools.cache
 def _returned(text: str) -> str:
-    """Return what the first lambda of a text returns: the longest part of the text that is one lambda has it."""
+    """Return the result expression of the first lambda of a text. The longest part of the text that parses as a
+    lambda has it.
+    """
     text = text[text.index("lambda"):]
     for end in (len(text), *(k for k in reversed(range(len(text))) if text[k] in ",)]}")):
         try:

@@ -1,4 +1,4 @@
-"""What every test gets: JAX's strict promotion, a seed, and ``xp``, which is PyTorch and then jtorch."""
+"""Settings and fixtures of all tests: JAX's strict promotion, a seed, and ``xp``, which is PyTorch and then jtorch."""
 from __future__ import annotations
 
 import collections
@@ -60,7 +60,7 @@ def pytest_report_header(config):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave the tests of the sources to the other lanes and to scripts/check, since these read each file when imported."""
+    """Leave the structure tests to the other lanes and to scripts/check, since they read all sources at import."""
     return True if config.getoption("--lane") == "fast" and collection_path == STRUCTURE else None
 
 
@@ -87,7 +87,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _needs_torch(item) -> bool:
-    """Return whether a test is skipped where PyTorch is not installed."""
+    """Return whether a test is skipped without PyTorch."""
     params = item.callspec.params if hasattr(item, "callspec") else {}
     return params.get("xp") == "torch" or "torch" in item.fixturenames or item.get_closest_marker("conformance") is not None
 
@@ -108,21 +108,21 @@ def pytest_collection_finish():
 
 
 def _freeze():
-    """Free what is unused, and keep later collections of garbage from walking through the rest, a second each time."""
+    """Free unused objects, and freeze the rest so that later collections of garbage do not walk through it."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="module")
 def frozen():
-    """Freeze what a module of tests has left in caches."""
+    """Freeze the objects that a module of tests has left in caches."""
     yield
     _freeze()
 
 
 @pytest.fixture
 def torch():
-    """PyTorch, for a test that compares with it; the test is skipped where it is not installed."""
+    """Return PyTorch for a comparison. The test is skipped without PyTorch."""
     if not HAS_TORCH:
         pytest.skip(NO_TORCH)
     return library("torch")
@@ -130,13 +130,15 @@ def torch():
 
 @pytest.fixture(params=[pytest.param("torch", marks=pytest.mark.skipif(not HAS_TORCH, reason=NO_TORCH)), "jtorch"])
 def xp(request):
-    """The library under test: the same body has to pass with PyTorch and with jtorch."""
+    """Return the library under test. The same body must pass with PyTorch and with jtorch."""
     return library(request.param)
 
 
 @pytest.fixture
 def same(request) -> Same:
-    """``same(*bodies, rtol=…)``: bodies (functions of ``xp``) whose outcomes must be those of PyTorch, here or as recorded."""
+    """Return ``same(*bodies, rtol=…)``. The outcomes of bodies (functions of ``xp``) must equal PyTorch's, now or as
+    recorded.
+    """
     return Same(request.node.nodeid, request.config.getoption("--record"))
 
 
@@ -148,19 +150,19 @@ def lane(request) -> str:
 
 @pytest.fixture
 def full(lane) -> bool:
-    """Return whether the lane takes every sample."""
+    """Return whether the lane runs every sample."""
     return lane == "nightly"
 
 
 @pytest.fixture(autouse=True)
 def unspent_budget() -> None:
-    """What a test compiles does not depend on what those before it have compiled."""
+    """Reset the budget, so that compiling in a test does not depend on earlier tests."""
     importlib.import_module("jtorch.engine").local.recorder.trie.budget.spent = 0.0
 
 
 @pytest.fixture(autouse=True)
 def seed() -> int:
-    """Every generator starts each test from the same seed, which is returned."""
+    """Seed every generator with the same number, and return it."""
     random.seed(0)
     np.random.seed(0)
     for name in ("torch", "jtorch"):
@@ -172,15 +174,15 @@ def seed() -> int:
 
 @pytest.fixture
 def rng(seed) -> np.random.Generator:
-    """A NumPy generator for a test's own data."""
+    """Return a NumPy generator for a test's own data."""
     return np.random.default_rng(seed)
 
 
 @pytest.fixture(scope="session")
 def run_python():
-    """``run_python(code, env)``: what a fresh Python prints for ``code``, which has to succeed without warnings.
+    """Return ``run_python(code, env)``, which runs code in a fresh Python without warnings and returns its output.
 
-    For what must be set before JAX or jtorch starts: XLA_FLAGS, JTORCH_ENGINE, what an import changes.
+    Use it for settings before JAX or jtorch starts: XLA_FLAGS, JTORCH_ENGINE, effects of an import.
     """
     def run(code: str, env: dict[str, str] | None = None) -> str:
         done = subprocess.run([sys.executable, "-W", "error::UserWarning:jtorch", "-c", code], text=True, capture_output=True,

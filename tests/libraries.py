@@ -14,7 +14,7 @@ NO_TORCH = "PyTorch is not installed (pip install jtorch-jax[conformance])"
 
 @functools.cache
 def library(name: str) -> ModuleType:
-    """The module ``torch`` or ``jtorch``, imported with its own warnings off and its generator at seed 0; PyTorch on one thread.
+    """Import ``torch`` or ``jtorch`` without its own warnings and with its generator at seed 0; PyTorch on one thread.
 
     What is warned of once in a process is warned of each time.
     """

@@ -1,4 +1,4 @@
-"""Outcomes (values, layout, errors, warnings) of one body run by a library, and what makes two of them the same."""
+"""Outcomes (values, layout, errors, warnings) of one body run by a library, and their comparison."""
 from __future__ import annotations
 
 import cmath
@@ -13,7 +13,7 @@ WRONG_CALL = re.compile(r"missing \d|takes .*argument|unexpected keyword|invalid
 
 
 def first_sentence(message: str) -> str:
-    """What of an error's text is promised: its first sentence. Calls that fit no signature: that they do not."""
+    """Return the first sentence of an error's text, or "wrong call" for an unmatched signature."""
     line = message.strip().splitlines()[0] if message.strip() else ""
     if WRONG_CALL.search(line):
         return "wrong call"
@@ -22,7 +22,7 @@ def first_sentence(message: str) -> str:
 
 
 def describe(x: Any) -> Any:
-    """``x`` as plain data that two libraries' results can be compared by."""
+    """Return ``x`` as plain data, for a comparison of two libraries."""
     name = type(x).__name__
     if name in ("Tensor", "Parameter"):
         data = x.detach().tolist()
@@ -42,7 +42,7 @@ def describe(x: Any) -> Any:
 
 
 def outcome(body: Callable[[Any], Any], xp: Any) -> Any:
-    """What ``body(xp)`` comes to: its described result, or its error; and the categories of its warnings."""
+    """Return the described result of ``body(xp)``, or its error, with the categories of its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -54,7 +54,7 @@ def outcome(body: Callable[[Any], Any], xp: Any) -> Any:
 
 
 def close(a: Any, b: Any, rtol: float) -> bool:
-    """Whether two described results are equal, floats to a relative precision."""
+    """Return whether two described results are equal, floats to a relative precision."""
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):
@@ -67,7 +67,7 @@ def close(a: Any, b: Any, rtol: float) -> bool:
 
 
 def where(a: Any, b: Any, rtol: float, path: str = "") -> str:
-    """The first place at which two described results differ, and what stands there."""
+    """Return the first place at which two described results differ, with both values."""
     if type(a) is type(b) and isinstance(a, (list, tuple)) and len(a) == len(b):
         for k, (x, y) in enumerate(zip(a, b, strict=True)):
             if not close(x, y, rtol):
@@ -76,7 +76,7 @@ def where(a: Any, b: Any, rtol: float, path: str = "") -> str:
 
 
 def compare(labels: Iterable[str], expected: Iterable[Any], got: Iterable[Any], rtol: float = 1e-5) -> None:
-    """Fails with all the bodies whose outcomes differ, what is expected first."""
+    """Fail with all bodies whose outcomes differ. Each shows the expected outcome first."""
     wrong = [f"[{k}] {label}\n    {where(a, b, rtol)}"
              for k, (label, a, b) in enumerate(zip(labels, expected, got, strict=True)) if not close(a, b, rtol)]
     assert not wrong, f"{len(wrong)} outcomes differ (expected != got):\n" + "\n".join(wrong)

@@ -17,7 +17,7 @@ def launched(library: str, processes: int, program: str, *args: str, **environme
 
 
 def written(library: str, processes: int, program: str, to: Path, *args: str) -> list[str]:
-    """The lines that the ranks write one after another: not to stdout, where Gloo prints in pieces."""
+    """Return the lines that the ranks write to a file one after another. Gloo prints to stdout in pieces."""
     ran = launched(library, processes, program, *args, PRINTED=str(to))
     if library == "torch" and "terminate called without an active exception" in ran.stderr:
         # On a loaded machine PyTorch sometimes aborts at its end, so a failed run is repeated once.
@@ -28,6 +28,6 @@ def written(library: str, processes: int, program: str, to: Path, *args: str) ->
 
 
 def text_of(program: str, processes: int) -> str:
-    """Return what a program's recorded lines are found by: its name and text, and the number of processes."""
+    """Return the key of a program's recorded lines: its name and text, and the number of processes."""
     digest = hashlib.sha256((PROGRAMS / program).read_bytes()).hexdigest()
     return f"{program} on {processes} of {digest[:16]}"

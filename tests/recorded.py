@@ -1,4 +1,4 @@
-"""What the bodies of ``same`` come to in PyTorch, recorded: compared with where PyTorch is not installed.
+"""PyTorch's outcomes of the bodies of ``same``, recorded for comparisons without PyTorch.
 
 ``scripts/test --record`` writes ``recorded.json.gz``: by test, then by body, an outcome as plain JSON; and of which PyTorch.
 """
@@ -25,24 +25,24 @@ def _file() -> dict[str, Any]:
 
 
 def recorded(name: str) -> dict[str, Any]:
-    """What is recorded of a test: the texts of bodies, and their outcomes."""
+    """Return the recorded outcomes of a test, by the texts of its bodies."""
     return _file()["outcomes"].get(name, {})
 
 
 def is_of(version: str) -> bool:
-    """Whether it is recorded of this version of PyTorch: others say other things."""
+    """Return whether the record is of this version of PyTorch."""
     return _file()["torch"] == version
 
 
 def write(made: dict[str, dict[str, Any]], version: str) -> None:
-    """Replaces what is recorded of the tests in ``made``, and keeps that of others."""
+    """Replace the recorded outcomes of the tests in ``made``, and keep those of other tests."""
     outcomes = short(dict(sorted({**_file()["outcomes"], **made}.items())))
     text = json.dumps({"torch": version, "outcomes": outcomes}, separators=(",", ":"))
     FILE.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 def short(x: Any) -> Any:
-    """The same with floats to nine digits, which is more than tests compare."""
+    """Return the outcomes with floats rounded to nine digits, more than tests compare."""
     if isinstance(x, dict):
         return {k: short(v) for k, v in x.items()}
     if isinstance(x, list):
@@ -51,17 +51,17 @@ def short(x: Any) -> Any:
 
 
 def text_of(body: Callable) -> str:
-    """Return what a body is found by: its label or its source, so that no outcome from before a change is found."""
+    """Return the key of a body: its label or its source, so that an outcome from before a change is not found."""
     return getattr(body, "label", None) or source(body)
 
 
 def numbered(texts: list[str]) -> list[str]:
-    """Each text once: those that are there already get a number."""
+    """Return each text once: repeated texts get a number."""
     return [text if text not in texts[:k] else f"{text} ({texts[:k].count(text) + 1})" for k, text in enumerate(texts)]
 
 
 class Same:
-    """Runs bodies for one test, ``name``, and compares their outcomes with PyTorch's, which it has now or has recorded."""
+    """Run bodies for one test, ``name``, and compare their outcomes with PyTorch's present or recorded outcomes."""
 
     made: ClassVar[dict[str, dict[str, Any]]] = {}      # The outcomes recorded in this run.
 
@@ -69,7 +69,7 @@ class Same:
         self.name, self.record = name, record
 
     def __call__(self, *bodies: Callable, rtol: float = 1e-5) -> None:
-        """Fail where a body (a function of ``xp``) comes to something else than in PyTorch, floats to ``rtol``."""
+        """Fail if the outcome of a body (a function of ``xp``) differs from PyTorch's, floats to ``rtol``."""
         texts = numbered([text_of(b) for b in bodies])
         expected = self._live(bodies, texts, rtol) if HAS_TORCH else self._recorded(texts)
         compare(texts, expected, [plain(outcome(b, library("jtorch"))) for b in bodies], rtol)
@@ -104,7 +104,7 @@ class Same:
 
 
 def plain(x: Any) -> Any:
-    """An outcome as JSON has it: lists for tuples, and marked pairs for what JSON has not."""
+    """Return an outcome as JSON: lists for tuples, and marked pairs for types that JSON lacks."""
     if isinstance(x, dict):
         return {"dict": [[plain(k), plain(v)] for k, v in sorted(x.items(), key=repr)]}
     if isinstance(x, (list, tuple)):

@@ -1,4 +1,4 @@
-"""torch.amp against PyTorch: what autocast casts, its state, and the gradient scaler."""
+"""torch.amp against PyTorch: casts under autocast, its state, and the gradient scaler."""
 from __future__ import annotations
 
 import contextlib
@@ -83,7 +83,7 @@ HEADER_LISTS = {"LOWER_PRECISION_FP": "lower precision", "FP32": "float32", "PRO
 @pytest.mark.conformance
 @pytest.mark.parametrize("listed", HEADER_LISTS)
 def test_the_accelerators_lists_are_pytorchs(torch, listed):
-    """No GPU is needed to compare the lists: PyTorch's lie in a header."""
+    """PyTorch's lists are in a header, so the comparison needs no GPU."""
     import re
     from pathlib import Path
 
@@ -270,7 +270,7 @@ def test_a_weight_is_cast_once(xp):
 
 
 def cast_of(result, w):
-    """The node that cast ``w``."""
+    """Return the node that cast ``w``."""
     return next(f for f, _ in result.grad_fn.next_functions if f is not None and "Copy" in type(f).__name__)
 
 

@@ -15,7 +15,7 @@ def _times_three(weight):
 
 
 def test_a_write_that_counts_makes_autocast_cast_anew():
-    """Where PyTorch goes on with the old copy, see docs/differences.md."""
+    """PyTorch keeps the old copy, see docs/differences.md."""
     import jtorch
     assert _products_around(jtorch, _times_three) == ([[2, 2]], [[6, 6]])
 

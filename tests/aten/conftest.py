@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture(autouse=True, scope="module")
 def forgotten_nodes():
-    """Backwards of other tests are known again: those of this module may have had wrappers among their nodes."""
+    """Let backwards of other tests be known again. Backwards of this module may have had wrappers among their nodes."""
     yield
     from jtorch._aten import history
     history.has_nodes = False

@@ -1,4 +1,4 @@
-"""Which operators a TorchDispatchMode sees in forward and backward: those that PyTorch calls."""
+"""The operators seen by a TorchDispatchMode in forward and backward are PyTorch's."""
 from __future__ import annotations
 
 import importlib

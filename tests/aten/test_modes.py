@@ -1,4 +1,4 @@
-"""TorchDispatchMode: which modes see a call, and what becomes of what they return."""
+"""TorchDispatchMode: the modes that see a call, and the use of their results."""
 from __future__ import annotations
 
 import importlib
@@ -12,7 +12,7 @@ def dispatch(xp):
 
 
 def mode(dispatch, fn):
-    """A mode that does with each call what ``fn(self, func, args, kwargs)`` does."""
+    """Make a mode that handles each call with ``fn(self, func, args, kwargs)``."""
     class Mode(dispatch.TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             return fn(self, func, args, kwargs or {})

@@ -1,4 +1,4 @@
-"""Every op gives in a TorchDispatchMode what it gives without one, forward and backward."""
+"""Every op gives the same result with and without a TorchDispatchMode, forward and backward."""
 from __future__ import annotations
 
 import functools
@@ -14,7 +14,7 @@ from jtorch.utils._python_dispatch import BaseTorchDispatchMode
 
 
 def outcome(sample):
-    """The result of a sample's call, and the gradients of its arguments; or the error."""
+    """Return the result of a sample's call with the gradients of its arguments, or the error."""
     jtorch.default_generator.manual_seed(0)
     function = functools.reduce(getattr, sample.function.split("."), jtorch)
     given = [t for t in tensors([sample.args, sample.kwargs], jtorch.Tensor) if t.requires_grad]

@@ -1,4 +1,4 @@
-"""Subclasses of Tensor with __torch_dispatch__: wrappers without memory, and tensors that take operators over."""
+"""Subclasses of Tensor with __torch_dispatch__: wrappers without memory, and tensors that handle operators."""
 from __future__ import annotations
 
 import importlib

@@ -1,4 +1,4 @@
-"""Generated code is compiled once, and kept where Python keeps what it compiles."""
+"""Generated code is compiled once and kept in Python's bytecode cache."""
 from __future__ import annotations
 
 import importlib.util
@@ -24,7 +24,7 @@ def kept(module) -> list[Path]:
 
 
 def made(source, module, monkeypatch) -> tuple[dict, int]:
-    """What the code sets, and how often it was compiled for that."""
+    """Return the names set by the code, and the number of compilations."""
     count = []
     monkeypatch.setattr(code_cache, "compile", lambda *args: count.append(1) or compile(*args), raising=False)
     space: dict = {}

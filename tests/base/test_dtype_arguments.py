@@ -1,4 +1,4 @@
-"""What a ``dtype=`` may be: a torch dtype or one of Python's types, neither NumPy's dtypes nor their names."""
+"""``dtype=`` accepts torch dtypes and Python's types. It refuses NumPy's dtypes and names of dtypes."""
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Warnings show the line of the user's program that led to them, from wherever in the package they come."""
+"""Warnings show the line of the user's program, from anywhere in the package."""
 from __future__ import annotations
 
 import inspect

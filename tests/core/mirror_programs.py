@@ -1,4 +1,4 @@
-"""Programs drawn at random, and what one leaves behind, as text: for tests that run the same program in several ways."""
+"""Random programs and the text of their state, for tests that run the same program in several ways."""
 from __future__ import annotations
 
 import importlib
@@ -28,7 +28,9 @@ INPLACE_UNARY = ["tanh_", "zero_", "exp_", "relu_", "neg_", "sigmoid_", "t_", "d
 
 
 class Program:
-    """Statements drawn from a seed, run one by one; each adds to the tensors that there are. Errors are noted and passed over."""
+    """Statements drawn from a seed, run one by one. Each adds to the existing tensors. Errors are recorded and
+    skipped.
+    """
 
     def __init__(self, seed: int, length: int = 16):
         self.rng = np.random.default_rng(seed)
@@ -119,7 +121,7 @@ class Program:
 
 
 def run(seed: int) -> list[str]:
-    """Runs the program of a seed in a trace of its own, and tells what it leaves behind."""
+    """Run the program of a seed in a trace of its own, and return the text of its state."""
     recorder = traces.local.recorder
     recorder.longest, recorder.cuts = 8 if seed % 4 == 0 else policy.FIRST_LENGTH, 0
     recorder.begin()
@@ -148,7 +150,7 @@ def _text(t: Any) -> str:
 
 
 def begin_anew(monkeypatch: Any, held: bool) -> None:
-    """Gives the thread a trie that knows nothing; ``held``: in which all calls are held back from the first on."""
+    """Give the thread an empty trie. With ``held`` all calls are deferred from the first on."""
     monkeypatch.setattr("jtorch.engine.trie.ENGINE_MODE", "hot" if held else "auto")
     monkeypatch.setattr("jtorch._api.indexing.MANY", 1)
     monkeypatch.setattr(traces.local.recorder, "trie", Trie())
@@ -156,7 +158,9 @@ def begin_anew(monkeypatch: Any, held: bool) -> None:
 
 
 class Description:
-    """What objects hold, line by line. Each is described once; calls, avals and states are interned, so their ids tell them."""
+    """The contents of objects, line by line. Each object is described once. Calls, avals and states are interned, so
+    ids name them.
+    """
 
     def __init__(self, first: int, trace: Any):
         self.first, self.trace = first, trace
@@ -169,7 +173,7 @@ class Description:
         return self.lines
 
     def tell(self, x: Any) -> str:
-        """A short name of an object; what it holds is told in a line of its own the first time."""
+        """Return a short name of an object. At its first use add a line with its contents."""
         if isinstance(x, weakref.ref):
             return f"weak {self.tell(x())}"
         if isinstance(x, (tuple, list)):

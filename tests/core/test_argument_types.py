@@ -1,4 +1,4 @@
-"""Arguments of wrong types: the parameter, what it has to be, and what was given, as PyTorch says them."""
+"""Errors for arguments of wrong types name the parameter, the expected and the given type, as PyTorch's."""
 from __future__ import annotations
 
 import numpy as np

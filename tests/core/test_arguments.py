@@ -1,4 +1,4 @@
-"""How arguments may be given: under NumPy's names, in the order of old overloads; what is said of too many and too few."""
+"""Forms of arguments: NumPy's names, the order of old overloads, and errors for too many or too few."""
 from __future__ import annotations
 
 import warnings

@@ -1,4 +1,4 @@
-"""What calls refuse, and smaller forms of calls, as PyTorch has them."""
+"""Refused calls, and shorter forms of calls, as in PyTorch."""
 from __future__ import annotations
 
 import warnings

@@ -1,4 +1,4 @@
-"""Which threads compiled code runs on: small programs in the one that waits for them, with and without the cache."""
+"""The threads of compiled code: small programs run in the waiting thread, with and without the cache."""
 from __future__ import annotations
 
 import jax
@@ -13,7 +13,7 @@ WAITED_FOR = Threads(inline=True, pool=False)
 
 
 def _some_work(x):
-    """About 20 ms in one thread."""
+    """Compute for a while in one thread."""
     for _ in range(20):
         x = x @ x * 1e-3
     return x

@@ -1,4 +1,6 @@
-"""Convolutions that have formulas of their own on CPUs, with first and second derivatives, against PyTorch's and the plain sum."""
+"""Convolutions with formulas of their own on CPUs, with first and second derivatives, against PyTorch's and the plain
+sum.
+"""
 from __future__ import annotations
 
 import numpy as np

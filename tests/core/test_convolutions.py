@@ -1,4 +1,4 @@
-"""Which way XLA:CPU computes a program's convolutions."""
+"""The choice between XLA:CPU's two ways to compute a program's convolutions."""
 from __future__ import annotations
 
 import jax

@@ -1,4 +1,4 @@
-"""``x.data = other`` of another shape, where a graph lives that has saved ``x``."""
+"""``x.data = other`` with another shape, while a graph has saved ``x``."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""``data_ptr()``: an address that other code reads and writes at, and that stays the tensor's whatever is done with it."""
+"""``data_ptr()`` is an address for reads and writes of other code, and stays the tensor's address."""
 from __future__ import annotations
 
 import copy
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.core
 
 
 def memory(t, kind=None) -> np.ndarray:
-    """The memory of a contiguous tensor as whoever knows the address sees it: numbers of a NumPy dtype, or bytes."""
+    """Return the memory at the address of a contiguous tensor, as numbers of a NumPy dtype or as bytes."""
     raw = (ctypes.c_char * (t.numel() * t.element_size())).from_address(t.data_ptr())
     return np.frombuffer(raw, kind or np.uint8)
 
@@ -335,7 +335,7 @@ def test_the_memory_lives_as_long_as_a_tensor_shows_it(xp):
 
 
 def test_identity_without_an_address(tmp_path):
-    """What only asks who shares memory with whom leaves tensors as they are: at an address each read copies."""
+    """A comparison of identities gives a tensor no address, because each read would then copy it."""
     torch = library("jtorch")
     model = torch.nn.Linear(2, 2)
     tied = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))

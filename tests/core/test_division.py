@@ -1,4 +1,6 @@
-"""Quotients are exact to the last bit, whoever computes them: XLA alone would multiply by the reciprocal of a scalar."""
+"""Quotients are exact to the last bit on the host and in programs. XLA alone would multiply by the reciprocal of a
+scalar.
+"""
 from __future__ import annotations
 
 import numpy as np

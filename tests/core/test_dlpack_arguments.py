@@ -1,4 +1,4 @@
-"""from_dlpack's arguments, and what its tensor shares."""
+"""The arguments of from_dlpack, and the memory shared by its result."""
 from __future__ import annotations
 
 import numpy as np

@@ -199,7 +199,7 @@ def test_default(same):
 
 
 def test_what_was_called_before_the_default_changed_is_computed_as_it_was_called(run_python):
-    """Also where it is held back, as on an accelerator."""
+    """Deferred calls, as on an accelerator, use the default of their time too."""
     assert run_python("""
 import jtorch as torch
 x = torch.ones(2)

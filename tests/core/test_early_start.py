@@ -1,4 +1,4 @@
-"""What starts before its record has ended is a guess. A loop gives what PyTorch gives, however wrong the guess turns out."""
+"""An early start is a guess. A loop gives PyTorch's results even if the guess is wrong."""
 from __future__ import annotations
 
 import numpy as np
@@ -23,7 +23,7 @@ def batches(torch):
 
 
 def trained(torch, turn, optimizer="Adam"):
-    """What ``turn(i, model, optimizer, x, y)`` gives in each turn of a loop, and the weights at its end."""
+    """Return the results of ``turn(i, model, optimizer, x, y)`` in each turn of a loop, and the final weights."""
     model = mlp(torch)
     made = getattr(torch.optim, optimizer)(model.parameters(), lr=1e-2)
     given = [turn(i, model, made, x, y) for i, (x, y) in enumerate(batches(torch))]
@@ -51,7 +51,7 @@ def test_a_plain_loop(torch):
 
 
 def test_another_loss_behind_the_same_calls(torch):
-    """The first calls of a turn are those of training; what follows is not."""
+    """A turn begins with the calls of training, and then differs."""
     def turn_of(lib):
         def turn(i, m, o, x, y):
             if i % 3:
@@ -78,7 +78,7 @@ def test_a_backward_of_another_gradient(torch):
 
 
 def test_a_number_that_comes_again(torch):
-    """An exponent is foreseen in backward from forward. A rate that happens to equal a number of the loss is not bound to it."""
+    """Backward's exponent is known from forward. A rate equal to a number of the loss by chance is not."""
     def turn_of(lib):
         def turn(i, m, o, x, y):
             o.zero_grad()
@@ -137,7 +137,7 @@ def test_a_wrong_target_is_told_and_changes_nothing_later():
 
 
 def test_memory_shared_with_numpy_written_before_backward(torch):
-    """The batch is read when the loss is; what is written afterwards is for the next turn."""
+    """The loss reads the batch at its call. A later write belongs to the next turn."""
     def turn_of(lib):
         shared = np.zeros((48, 6), "f")
         view = lib.from_numpy(shared)
@@ -155,7 +155,7 @@ def test_memory_shared_with_numpy_written_before_backward(torch):
 
 
 def test_weights_held_by_somebody_are_not_overwritten():
-    """The second program may write over the parameters only if nobody else looks at them."""
+    """The second program may overwrite the parameters only without another holder."""
     jt = library("jtorch")
     model = mlp(jt)
     optimizer = jt.optim.Adam(model.parameters(), lr=0.1)
@@ -168,7 +168,7 @@ def test_weights_held_by_somebody_are_not_overwritten():
 
 
 def test_a_reading_thread_sees_finished_weights(torch):
-    """What another thread reads of a step that is still running is the step's result."""
+    """Another thread that reads during a step gets the step's result."""
     import threading
     jt = library("jtorch")
     model = mlp(jt)

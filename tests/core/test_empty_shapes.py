@@ -1,4 +1,4 @@
-"""Tensors of no elements: names of nodes, strides, and errors that come before those of kernels."""
+"""Tensors without elements: names of nodes, strides, and errors raised before those of kernels."""
 from __future__ import annotations
 
 import pytest
@@ -38,7 +38,7 @@ def test_strides_behind_a_dim_of_no_elements(xp):
 
 @pytest.mark.parametrize("change", [lambda y: y.unsqueeze_(0), lambda y: y.t_()], ids=["unsqueeze_", "t_"])
 def test_another_shape_between_two_uses(xp, change):
-    """What the graph was made with is what the gradients have to fit; the error names the function that gave another."""
+    """Gradients must fit the shapes of the graph. The error names the function that returned another shape."""
     x = xp.ones(2, 3, requires_grad=True)
     y = x * 2
     before = (y * 3).sum()

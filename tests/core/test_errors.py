@@ -1,4 +1,4 @@
-"""What is wrong is refused as PyTorch refuses it: exception type and first sentence."""
+"""Errors have PyTorch's exception type and first sentence."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Errors that hooks and custom functions raise: what is left can be used on, and goes on as in PyTorch."""
+"""Errors in hooks and custom functions leave usable tensors, and later calls continue as in PyTorch."""
 from __future__ import annotations
 
 import contextlib
@@ -11,11 +11,11 @@ pytestmark = [pytest.mark.core, pytest.mark.conformance]
 
 
 class Failed(Exception):
-    """What the user's code raises."""
+    """The error of the user's code."""
 
 
 class Case:
-    """A small model and the one place that raises an error while ``armed``."""
+    """A small model with one place that raises an error while ``armed``."""
 
     def __init__(self, xp, site: str, error: type[BaseException] = Failed):
         self.xp, self.site, self.error, self.armed, self.runs = xp, site, error, True, 0
@@ -92,7 +92,7 @@ class Case:
         return out.exp()
 
     def state(self):
-        """The modes, and all gradients."""
+        """Return the modes and all gradients."""
         xp = self.xp
         modes = xp.is_grad_enabled(), xp.is_inference_mode_enabled(), xp.is_autocast_enabled("cpu"), xp.is_anomaly_enabled()
         return [modes, *[None if t.grad is None else t.grad.flatten().tolist() for t in (self.x, *self.layer.parameters())]]
@@ -109,7 +109,7 @@ CONTEXTS = {"none": lambda xp: contextlib.nullcontext(), "autocast": lambda xp: 
 
 
 def attempt(call, *given):
-    """What a call gives, or which error."""
+    """Return the result of a call, or its error."""
     try:
         return call(*given)
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""torch._foreach_add and its like."""
+"""torch._foreach_add and the other functions of lists."""
 from __future__ import annotations
 
 import pytest

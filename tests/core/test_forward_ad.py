@@ -9,7 +9,7 @@ import jtorch as torch
 
 @pytest.fixture
 def fw(xp):
-    """The module of forward mode; no level is left open behind a test."""
+    """Return the module of forward mode, and close all levels after a test."""
     module = xp.autograd.forward_ad
     yield module
     while module._current_level >= 0:
@@ -17,13 +17,13 @@ def fw(xp):
 
 
 def tangent(fw, t):
-    """The tangent of a tensor as numbers."""
+    """Return the tangent of a tensor as numbers."""
     found = fw.unpack_dual(t).tangent
     return None if found is None else found.detach().numpy()
 
 
 def dual(xp, fw, values=(1.0, 2.0, 3.0), direction=(1.0, 0.5, -1.0)):
-    """A dual tensor."""
+    """Make a dual tensor."""
     return fw.make_dual(xp.tensor(values, dtype=xp.float64), xp.tensor(direction, dtype=xp.float64))
 
 
@@ -186,7 +186,7 @@ def test_jacobian_by_forward_mode(xp):
 
 @pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
 def test_recurrent_layers(kind):
-    """They have a backward of their own, and no forward derivative beside it."""
+    """Recurrent layers have a backward of their own and no forward derivative."""
     torch.manual_seed(0)
     layer = getattr(torch.nn, kind)(3, 4).double()
     x, t = torch.randn(5, 2, 3, dtype=torch.float64), torch.randn(5, 2, 3, dtype=torch.float64)

@@ -267,7 +267,7 @@ def test_jax_uses_the_backward():
 
 
 def test_under_vmap_of_grad(xp):
-    """Batched and differentiated by torch.func at once: the backward is the user's."""
+    """The user's backward runs under the batching and differentiation of torch.func."""
     class Three(xp.autograd.Function):
         generate_vmap_rule = True
 
@@ -288,7 +288,7 @@ def test_under_vmap_of_grad(xp):
 
 
 def test_under_jax_grad_of_a_captured_parameter():
-    """JAX differentiates by the user's backward also where a captured tensor requires grad."""
+    """JAX uses the user's backward even if a captured tensor requires grad."""
     class Ten(jtorch.autograd.Function):
         @staticmethod
         def forward(ctx, x, w):

@@ -533,7 +533,7 @@ def leaf_without_gradients(xp):
 
 @pytest.mark.parametrize("program", rows_written, ids=words)
 def test_rows_written_to_where_they_come_from(same, program):
-    """Only the version shows it, and the history where there is one."""
+    """Only the version shows the write, and the history if there is one."""
     same(program)
 
 
@@ -703,7 +703,7 @@ def test_any_combination(index):
 
 @pytest.fixture
 def table(xp):
-    """Return a matrix that is computed, so that the record that it was made in has ended."""
+    """Return a computed matrix, so that the trace of its computation has ended."""
     X = xp.arange(15.0).reshape(5, 3).clone()
     assert X.tolist()
     return X
@@ -711,7 +711,7 @@ def table(xp):
 
 @pytest.fixture
 def X(table):
-    """Return a matrix after many rows were taken from it: the next ones are made in a shorter way."""
+    """Return a matrix after many rows were read, so that further reads take a shorter path."""
     for _ in range(100):
         table[3]
     return table
@@ -824,7 +824,7 @@ class TestColumnsThatAreViewsHoweverManyWereTaken:
 
     @pytest.fixture
     def X(self, table):
-        """Return a matrix after columns and slices of columns were taken from it."""
+        """Return a matrix after columns and slices of columns were read."""
         for start in range(3):
             assert [table[:, start].shape, table[:, start:].shape, table[:, :start].shape, table[:, start::2].shape]
         return table
@@ -982,7 +982,7 @@ def test_columns_taken_without_a_gradient_cannot_be_written_to_with_one(xp):
 
 
 def test_a_loop_over_columns_has_one_program(monkeypatch):
-    """Each index would be a call of its own."""
+    """Without this, each index would be a call of its own."""
     import jtorch
     from jtorch._base.config import ENGINE_MODE
     from jtorch.engine import policy, stats
@@ -999,7 +999,7 @@ def test_a_loop_over_columns_has_one_program(monkeypatch):
 
 
 def test_a_slice_of_nothing_behind_what_was_joined_with_nothing(xp):
-    """XLA ends the process for it, where it is compiled as written."""
+    """XLA would end the process if it compiled this as written."""
     x = xp.ones(2, 2)
     for _ in range(30):
         joined = xp.cat([x, x[:0]])

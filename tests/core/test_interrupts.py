@@ -1,6 +1,6 @@
-"""An exception may come at any moment: Ctrl-C, an alarm, a lack of memory. Nothing is lost by it, and the program goes on.
+"""An exception may come at any moment: Ctrl-C, an alarm, a lack of memory. Nothing is lost, and the program continues.
 
-Python looks for signals where a function is entered, behind a call and where a loop turns. ``interrupted`` raises at the k-th
+Python handles signals at the entry of a function, after a call and at the turn of a loop. ``interrupted`` raises at the k-th
 such place within the package or JAX, so these tests find the same places in each run.
 """
 from __future__ import annotations
@@ -35,7 +35,7 @@ _names: dict = {}
 
 @pytest.fixture(autouse=True)
 def what_jax_keeps():
-    """An exception between a block and its beginning may leave a setting of JAX's; the tests that follow find them as they were."""
+    """Restore JAX's settings. An exception between a block and its beginning may leave one changed."""
     before = jax_settings.found()
     yield
     jax_settings.put_back(before)
@@ -72,7 +72,7 @@ class Places:
 
 
 def interrupted(fn, at: int, error: BaseException) -> int:
-    """Runs ``fn`` with an error at a place: how many places there were, or 0 if the error came out of it."""
+    """Run ``fn`` with an error at a place. Return the number of places, or 0 if the error came out of ``fn``."""
     places, before = Places(at, error), sys.gettrace()
     sys.settrace(places)
     try:
@@ -87,9 +87,9 @@ def interrupted(fn, at: int, error: BaseException) -> int:
 
 
 def made_by_jax(raised: BaseException) -> bool:
-    """Whether JAX has made it of an exception that came while C++ compared keys of a cache, or while it looked at a size.
+    """Return whether JAX made an error of an exception, during C++'s comparison of cache keys or a check of a size.
 
-    (``core.is_constant_dim`` takes any exception for a no.)
+    ``core.is_constant_dim`` treats any exception as a no.
     """
     words = ("Cache keys should be comparable", "checking equality of metadata fields", "has no attribute '_get_vars'")
     return isinstance(raised, ValueError | AttributeError) and any([w in str(raised) for w in words])
@@ -141,7 +141,7 @@ def growing_loop():
 
 
 def loop_of_ever_new_sizes():
-    """Behind the first ones its traces stray."""
+    """Return a loop with a new size in each turn. After the first turns its traces stray."""
     jtorch.manual_seed(0)
     w, state = jtorch.randn(4, 3, requires_grad=True), {"n": 5}
     row = jtorch.zeros(3)
@@ -171,7 +171,7 @@ def check_all_is_there(tensors):
 
 
 def interrupt_often(make, first, tries, error):
-    """Interrupts turns of a loop at places that lie evenly, with turns between that must succeed."""
+    """Interrupt turns of a loop at evenly spaced places. The turns between must succeed."""
     for _ in range(2):      # The first turn of a process does more work; the second is like all later turns.
         step, tensors = first()
         total = interrupted(step, -1, error)
@@ -196,7 +196,7 @@ def test_a_loop_that_has_a_program_goes_on_behind_an_error_at_any_place(make, la
 
 
 def test_a_backward_leaves_the_grad_mode_and_no_task_behind():
-    """Where it ends."""
+    """The interrupt comes at the end of the backward."""
     x = jtorch.ones(3, requires_grad=True)
 
     def backward():
@@ -216,7 +216,7 @@ def test_a_backward_leaves_the_grad_mode_and_no_task_behind():
 
 @pytest.mark.parametrize("make", ONE_LOOP)
 def test_a_first_turn_may_be_interrupted_at_any_place(make):
-    """Where functions are traced and kernels made."""
+    """The first turn traces functions and makes kernels."""
     def cold():
         jtorch.engine.forget()
         return make()
@@ -226,7 +226,7 @@ def test_a_first_turn_may_be_interrupted_at_any_place(make):
 @pytest.mark.slow
 @pytest.mark.parametrize("make, in_pieces", [*[(make, False) for make in LOOPS], (optimizer_loop, True)])
 def test_compiling_may_be_interrupted_at_any_place(make, in_pieces, monkeypatch):
-    """The turn in which a program is compiled, or the first pieces of a large one."""
+    """The turn compiles a program, or the first pieces of a large one."""
     if ENGINE_MODE == "eager":
         pytest.skip("nothing is compiled")
     if in_pieces:
@@ -246,7 +246,7 @@ def test_compiling_may_be_interrupted_at_any_place(make, in_pieces, monkeypatch)
 
 @pytest.mark.parametrize("make", FOUR_LOOPS)
 def test_signals_at_random_moments(make):
-    """As Ctrl-C comes: from outside, whenever it likes."""
+    """The signals come from outside, like Ctrl-C."""
     step, tensors = make()
     for _ in range(40):
         step()
@@ -288,7 +288,7 @@ def test_an_interrupt_that_jax_makes_an_error_of_is_one():
 
 
 def test_an_interrupt_while_numbers_are_packed(monkeypatch):
-    """A learning rate that stays the same is put on the device once."""
+    """A constant learning rate is put on the device once."""
     if ENGINE_MODE == "eager":
         pytest.skip("there are no programs")
     jtorch.engine.forget()

@@ -1,4 +1,4 @@
-"""JAX: arrays in and out without a copy, jtorch code under jax.grad, jit and vmap, no global setting touched."""
+"""JAX: arrays in and out without a copy, jtorch code under jax.grad, jit and vmap, and unchanged global settings."""
 from __future__ import annotations
 
 import jax

@@ -1,4 +1,4 @@
-"""The order in which gradients come to leaves, which hooks see and optimizers that step in backward depend on."""
+"""The order of gradients at leaves, as seen by hooks and by optimizers that step in backward."""
 from __future__ import annotations
 
 import warnings
@@ -81,7 +81,7 @@ def test_with_a_graph_of_its_own(same):
 
 
 def test_an_optimizer_in_backward(xp):
-    """Each parameter steps as soon as its gradient is there, and the gradients of others are as before."""
+    """Each parameter steps once its gradient is complete, without an effect on other gradients."""
     model = xp.nn.Sequential(xp.nn.Linear(3, 4), xp.nn.Tanh(), xp.nn.Linear(4, 1))
     expected = [p.detach() - 0.1 * g for p, g in zip(
         model.parameters(), xp.autograd.grad(model(xp.ones(2, 3)).sum(), list(model.parameters())), strict=True)]

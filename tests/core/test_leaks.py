@@ -1,4 +1,4 @@
-"""Nothing piles up: short forms of the loops of ``scripts/bench --memory``, views, and a long chain."""
+"""Memory does not grow: short forms of the loops of ``scripts/bench --memory``, views, and a long chain."""
 from __future__ import annotations
 
 import gc
@@ -29,7 +29,7 @@ def test_a_loop_leaves_nothing_behind(name):
 @pytest.mark.one_mode
 @pytest.mark.parametrize("name", ["training", "inference without a read"])
 def test_a_loop_does_not_grow(name):
-    """What is left behind grows in each stretch; what the system's allocator keeps, or another thread takes, does not."""
+    """A leak grows in each part of the loop. Memory of the allocator or of another thread does not."""
     grown(LOOPS[name], 0, 1500)
     assert min(grown(LOOPS[name], 0, 500)[0] for _ in range(3)) < 4 << 20
 

@@ -1,4 +1,4 @@
-"""Where no memory is left, calls raise PyTorch's error and the program goes on."""
+"""Without free memory, calls raise PyTorch's error and the program continues."""
 from __future__ import annotations
 
 import sys

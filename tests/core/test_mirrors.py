@@ -1,4 +1,4 @@
-"""The extension's functions and the Python that they stand in for, on the same drawn programs, in one process."""
+"""The extension's functions and their Python versions, on the same random programs, in one process."""
 from __future__ import annotations
 
 import functools
@@ -22,14 +22,14 @@ SEEDS = 5       # Number of programs for each mode; more run by night and with a
 
 
 def places_of(fn):
-    """(namespace, name) of all places in the package where a function is bound."""
+    """Return (namespace, name) of all places in the package with a binding of a function."""
     modules = [vars(m) for name, m in list(sys.modules.items()) if name.split(".")[0] == "jtorch" and m is not None]
     spaces = [*modules, torch.add.__globals__]      # All generated functions share one namespace.
     return [(space, name) for space in spaces for name, value in list(space.items()) if value is fn]
 
 
 def put_in_place(monkeypatch, name: str) -> dict[str, int]:
-    """Puts the Python in place of the extension's function, everywhere. Gives a count of its calls."""
+    """Replace the extension's function by the Python function everywhere. Return a count of its calls."""
     python, count = PYTHON[name], {"calls": 0}
 
     @functools.wraps(python)

@@ -1,4 +1,4 @@
-"""Names of torch._C that packages reach for."""
+"""Names of torch._C that packages use."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""What new memory holds where deterministic algorithms were asked for."""
+"""The contents of new memory under deterministic algorithms."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Numbers that overflow in the dtype that a call computes in, and integers of more than 63 bits."""
+"""Numbers that overflow in a call's dtype, and integers of more than 63 bits."""
 from __future__ import annotations
 
 import math

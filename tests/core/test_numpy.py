@@ -1,4 +1,4 @@
-"""NumPy arrays: shared memory in both directions, what NumPy's functions make of tensors, DLPack."""
+"""NumPy arrays: shared memory in both directions, NumPy's functions of tensors, DLPack."""
 from __future__ import annotations
 
 import gc
@@ -243,7 +243,7 @@ def test_dlpack_between_torch_and_jtorch(torch):
 
 
 def test_numpys_functions_that_call_methods():
-    """PyTorch refuses these, since its methods know no ``out``, which NumPy hands on."""
+    """PyTorch refuses these, because NumPy passes ``out`` and PyTorch's methods lack it."""
     import jtorch
     assert np.sum(jtorch.ones(3)).item() == 3 and np.mean(jtorch.ones(2, 2), axis=0).tolist() == [1, 1]
 
@@ -258,7 +258,7 @@ array_wrap = pytest.mark.filterwarnings("ignore:__array_wrap__ must accept conte
 @array_wrap
 @pytest.mark.parametrize("name", ARITHMETIC)
 def test_a_tensor_and_an_array(xp, name):
-    """NumPy computes, and the tensor wraps the result; the other way round there is no operator."""
+    """NumPy computes, and the tensor wraps the result. An array on the left has no such operator."""
     compute, x, a = ARITHMETIC[name], xp.tensor([1, 2, 3]), np.array([4, 1, 2])
     made = compute(x, a)
     assert isinstance(made, xp.Tensor)

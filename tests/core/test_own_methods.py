@@ -1,4 +1,4 @@
-"""Functions that PyTorch has in C++ call none of the methods and properties that a user's Tensor subclass has written anew."""
+"""Functions in C++ in PyTorch call no methods and properties overridden by a user's Tensor subclass."""
 from __future__ import annotations
 
 import pytest
@@ -42,7 +42,7 @@ FUNCTIONS = {
 
 
 def strict(xp):
-    """A subclass whose public methods and properties all raise."""
+    """Make a subclass whose public methods and properties all raise."""
     def refused(name):
         def method(self, *args, **kwargs):
             raise AssertionError(f"the library has called {name}")

@@ -1,4 +1,4 @@
-"""A large trace is compiled piece by piece, in the background; what has no program yet runs call by call."""
+"""A large trace is compiled piece by piece in the background. Pieces without a program run call by call."""
 from __future__ import annotations
 
 import numpy as np
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.core
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    """Traces are cut wherever three calls or more lie between, and pieces are compiled in the background, about one in a turn."""
+    """Cut traces into pieces of at least three calls, and compile about one of them per turn in the background."""
     monkeypatch.setattr(policy, "FOREGROUND", 0.0)
     monkeypatch.setattr(policy, "SLACK", 0.03)
     monkeypatch.setattr(policy, "WORTH_A_PIECE", 0.012)
@@ -63,7 +63,7 @@ def test_a_loop_gives_what_pytorch_gives_while_its_pieces_are_compiled(torch, op
 
 
 def test_what_pieces_between_read_is_there(torch, monkeypatch):
-    """Convolutions in the first of several pieces, of which the last has none."""
+    """Convolutions are in the first pieces, and the last piece has none."""
     monkeypatch.setattr(pieces, "_ends", lambda path, outs, work: [len(path) // 4, len(path) // 2, len(path) - 1, len(path)])
 
     def trained(torch):
@@ -87,7 +87,7 @@ def test_what_pieces_between_read_is_there(torch, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["plain", "causal", "masked", "bool mask", "double"])
 def test_attention_s_weights_are_handed_on_to_backward(torch, monkeypatch, kind):
-    """Where backward is in another piece than forward it does not compute them again."""
+    """Backward in another piece than forward does not compute the weights again."""
     monkeypatch.setattr(pieces, "_ends", lambda path, outs, work: [len(path) // 3, len(path) // 2, len(path) - 1, len(path)])
     drawn = np.random.default_rng(0).normal(size=(3, 2, 5, 4)).astype(np.float64 if kind == "double" else np.float32)
 
@@ -154,7 +154,7 @@ def test_programs_are_taken_one_after_the_other():
 
 
 def test_an_error_in_a_piece_loses_nothing():
-    """A target out of range, in every turn while pieces are being compiled."""
+    """A target is out of range in every turn while pieces are being compiled."""
     step, tensors = training(jtorch)
     wrong = jtorch.full((32,), 9)
     for turn in range(40):
@@ -197,7 +197,7 @@ print(digest.hexdigest(), stats.counters.background > 3)
 
 @pytest.mark.parametrize("layer, more", [(jtorch.nn.Conv1d(4, 4, 3), 1), (jtorch.nn.Linear(8, 8), 0)], ids=["convolution", "none"])
 def test_an_optimizers_step_behind_convolutions_is_a_program_of_its_own(layer, more, monkeypatch):
-    """Its loops are compiled in another way where there are none in the program."""
+    """XLA compiles its loops in another way without convolutions in the program."""
     if ENGINE_MODE != "auto":
         pytest.skip("all are compiled at the first end, or nothing is")
     monkeypatch.setattr(policy, "WORTH_A_PIECE", float("inf"))
@@ -215,7 +215,7 @@ def test_an_optimizers_step_behind_convolutions_is_a_program_of_its_own(layer, m
 
 
 def test_running_statistics_are_changed_by_the_last_piece(monkeypatch):
-    """They are small, nothing in backward waits for them, and their loops are compiled more quickly there."""
+    """They are small, backward does not need them, and their loops compile faster in the last piece."""
     if ENGINE_MODE != "auto":
         pytest.skip("all are compiled at the first end, or nothing is")
     monkeypatch.setattr(policy, "WORTH_A_PIECE", float("inf"))
@@ -244,7 +244,7 @@ def test_running_statistics_are_changed_by_the_last_piece(monkeypatch):
 
 
 def test_what_ran_on_the_host_is_not_traced_again(monkeypatch):
-    """A program takes what JAX keeps of the trace of a kernel."""
+    """A program reuses JAX's trace of a kernel."""
     jtorch.engine.forget()
     call, traced = call_of(OPS["logit"], (T, None)), []
     body = call.fn
@@ -257,7 +257,7 @@ def test_what_ran_on_the_host_is_not_traced_again(monkeypatch):
 
 
 def test_no_cut_goes_through_pieces_that_are_alike():
-    """Where little crosses is everywhere in a loop on a few numbers; cut there, no two of its turns were alike any more."""
+    """In a loop on a few numbers little data crosses any cut. Cuts there would make equal turns different."""
     kernels = [*"ab", *"xyz" * 3, *"cdef"]
     alike = [0, 2, 5, 8, 11, len(kernels)]
     assert pieces._outside_of_alike(alike, kernels, [0, 1, 2, 4, 5, 7, 10, 11, 13]) == [0, 1, 2, 5, 11, 13]

@@ -1,4 +1,4 @@
-"""What is compiled, when and how is decided by counts and estimates alone, and each mechanism does what it is for."""
+"""Counts and estimates alone decide about compiling, and each mechanism does its work."""
 from __future__ import annotations
 
 import ast
@@ -21,9 +21,7 @@ ENGINE = Path(jtorch.__file__).parent / "engine"
 # ---------------------------------------------------------------- decisions
 
 def test_no_decision_asks_a_clock():
-    """Clocks are read for reports, for timelines, for waiting, and for giving back memory,
-    and to know files that are newer than the process, none of which changes a number.
-    """
+    """Clocks serve reports, timelines, waiting, giving back memory and the age of files. They change no number."""
     may = {"stats", "timeline", "wait", "memory", "cache", "names", "schedule", "program", "kernel",
            "side_by_side", "background"}
     for path in ENGINE.rglob("*.py"):
@@ -49,7 +47,7 @@ def test_a_trace_is_compiled_when_it_has_come_back_often_and_has_cost_enough():
 
 @pytest.mark.skipif(ENGINE_MODE != "auto", reason="other modes compile at once or never")
 def test_a_step_that_costs_enough_has_a_program_after_eight_turns(monkeypatch):
-    """The documentation names the number: a program of ten turns is not compiled for two of them."""
+    """The documentation names this number: a program of ten turns is not compiled for two of them."""
     monkeypatch.setattr(policy, "FOREGROUND", float("inf"))
     jtorch.engine.forget()
     x, before, found = jtorch.ones(200_000), stats.counters.programs, []
@@ -73,7 +71,7 @@ def test_products_stay_where_they_are_quicker():
 
 @pytest.mark.one_mode
 def test_a_few_small_calls_are_over_before_a_program_has_started(run_python):
-    """Of many, or of a backward, there is one."""
+    """Many small calls, or a backward, do get a program."""
     printed = run_python("""
 import jtorch as torch
 from jtorch.engine import policy
@@ -140,7 +138,9 @@ print([programs(range(40, 40 + n)) for n in (1, 3, 40)])
 @pytest.mark.one_mode
 @pytest.mark.slow
 def test_of_many_lengths_a_few_are_compiled(run_python):
-    """Each costs a second that one of many does not soon save; the first ones are as quick as they were."""
+    """Each program costs a second, and a shape among many does not repay it soon. The first shapes are as fast as
+    before.
+    """
     one, few, many = ast.literal_eval(run_python(LENGTHS, {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": "0"}))
     assert one > 0 and few >= 3 and 4 <= many < 20, (one, few, many)
 
@@ -319,7 +319,7 @@ print(digest.hexdigest(), torch.engine.stats.counters.program_runs > 30 or "thre
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "eager", "hot"])
 def test_each_run_gives_the_same_bits(run_python, mode, tmp_path):
-    """With a cold and a warm disk cache, other hashes of strings, another thread at work, and a busy machine."""
+    """The runs have a cold and a warm disk cache, other hashes of strings, a second thread, and a busy machine."""
     env = {"JTORCH_ENGINE": mode, "JTORCH_CACHE": str(tmp_path / "cache")}
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:

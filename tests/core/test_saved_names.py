@@ -1,4 +1,4 @@
-"""What nodes tell of what they saved, by PyTorch's names."""
+"""The saved values of nodes, under PyTorch's names."""
 from __future__ import annotations
 
 import pytest

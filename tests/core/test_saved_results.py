@@ -1,4 +1,4 @@
-"""What hooks on saved tensors see: PyTorch's nodes keep the result where their derivative is written with it."""
+"""Hooks on saved tensors see the result if PyTorch's node keeps it for its derivative."""
 from __future__ import annotations
 
 import pytest
@@ -30,7 +30,7 @@ def started(xp):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_what_is_packed_and_what_is_used(same, name):
-    """The unpack hook returns twice what was packed, so that the gradient says what backward uses."""
+    """The unpack hook doubles its value, so the gradient shows whether backward uses it."""
     def run(xp):
         packed, x = [], started(xp)
 

@@ -1,4 +1,4 @@
-"""Which writes between a call and its backward are errors: those to what PyTorch saves, argument or result."""
+"""Writes between a call and its backward raise if PyTorch saves the argument or result."""
 from __future__ import annotations
 
 import bodies
@@ -294,7 +294,7 @@ WITH_ANOTHER = [
 @pytest.mark.parametrize("needs", ["x", "v", "xv"])
 @pytest.mark.parametrize("call", WITH_ANOTHER, ids=bodies.written)
 def test_a_second_backward_is_an_error_where_it_is_one_in_pytorch(call, needs, torch):
-    """What a node saves, and a backward frees, depends on which arguments need gradients."""
+    """The arguments with gradients decide which values a node saves and a backward frees."""
     assert second_backward(jtorch, call, needs) == second_backward(torch, call, needs)
 
 
@@ -330,7 +330,7 @@ KEEPING_RESULTS = [
 @pytest.mark.parametrize("when", ["before", "between"])
 @pytest.mark.parametrize("call", KEEPING_RESULTS, ids=bodies.written)
 def test_second_gradients_of_what_data_wrote_to(xp, call, when):
-    """They are those of the numbers that it wrote, whenever these are the ones that the forward read."""
+    """They use the numbers of the write if the forward read these numbers."""
     x = xp.tensor([1.0, 2.0, 0.5], dtype=xp.float64, requires_grad=True)
 
     def second(write):

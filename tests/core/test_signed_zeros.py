@@ -1,4 +1,4 @@
-"""``0.0 == -0.0``, but they are two numbers: a call with one must not get what was made for the other."""
+"""``0.0 == -0.0``, but a call with one of them must not get the result cached for the other."""
 from __future__ import annotations
 
 import math

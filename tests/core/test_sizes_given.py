@@ -1,4 +1,4 @@
-"""Sizes that are no sizes, where tensors are made: PyTorch's errors."""
+"""PyTorch's errors for invalid sizes of new tensors."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Tensors too large for any memory: PyTorch's errors, at once."""
+"""PyTorch's errors for tensors too large for any memory, raised at once."""
 from __future__ import annotations
 
 import pytest

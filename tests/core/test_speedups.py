@@ -1,4 +1,4 @@
-"""The extension: that it is used, loses no reference, takes nothing it should not, and gives what Python alone gives."""
+"""The extension is used, loses no reference, refuses unknown cases, and gives the results of Python."""
 from __future__ import annotations
 
 import contextlib
@@ -202,7 +202,7 @@ SLOTS = ("call", "args", "first", "depth", "device", "hot", "kernel", "leading",
 
 
 def test_states_that_c_makes_are_those_of_python():
-    """All that a state says, and the user's line."""
+    """The comparison covers all attributes of a state, and the user's line."""
     larger, exp = engine.call_of(OPS["maximum"], (T, T)), engine.call_of(OPS["exp"], (T,))
     doubled, several = engine.call_of(OPS["mul"], (T, NUMBERS[float])), engine.call_of(OPS["frexp"], (T,))
     recorder = engine.local.recorder
@@ -225,7 +225,7 @@ def test_states_that_c_makes_are_those_of_python():
 
 
 def test_what_is_forgotten_holds_nothing():
-    """States that C makes are not seen by the collector of garbage, so they are taken apart."""
+    """The garbage collector does not see the states that C makes, so they are taken apart."""
     if ENGINE_MODE == "hot":
         pytest.skip("programs hold the calls that they were made of")
     engine.forget()

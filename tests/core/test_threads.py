@@ -1,4 +1,4 @@
-"""Threads: each has its records and grad modes; values go from one to another."""
+"""Threads: each has its own traces and grad modes, and values pass between them."""
 from __future__ import annotations
 
 import threading
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.core
 
 
 def _train(seed: int, steps: int = 40) -> list[float]:
-    """Trains a small model by hand; its losses."""
+    """Train a small model by hand, and return its losses."""
     w = (jtorch.arange(12.0).reshape(3, 4) * 0.01 * seed).requires_grad_()
     b = jtorch.zeros(4, requires_grad=True)
     x = jtorch.arange(15.0).reshape(5, 3) * 0.1

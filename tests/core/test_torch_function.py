@@ -1,4 +1,4 @@
-"""Classes and modes that take over functions: the same calls, in the same order, as with PyTorch."""
+"""Classes and modes with ``__torch_function__`` see the same calls in the same order as with PyTorch."""
 from __future__ import annotations
 
 import inspect
@@ -31,7 +31,7 @@ def _logging(torch):
 
 
 class Foreign:
-    """Not a tensor, and takes over every function."""
+    """A class other than Tensor that handles every function."""
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -160,7 +160,7 @@ def test_wrapped_functions_ask(torch):
 
 
 def test_metadata_tensor_of_the_documentation(torch):
-    """The example of PyTorch's notes on extending: a tensor with metadata that its results keep."""
+    """The example of PyTorch's notes on extending: a tensor whose results keep its metadata."""
     class MetadataTensor:
         def __init__(self, data, metadata=None):
             self._t, self._metadata = torch.as_tensor(data), metadata
@@ -182,7 +182,7 @@ def test_pickles_of_plain_tensors_stay(torch):
 
 
 def test_plain_calls_do_not_look(monkeypatch):
-    """What is asked of plain tensors is nothing."""
+    """Calls with plain tensors do not look for ``__torch_function__``."""
     from jtorch._api import torch_function
     monkeypatch.setattr(torch_function, "ask", None)
     x = jtorch.ones(2)
@@ -199,7 +199,7 @@ def test_signatures_stay_where_functions_ask_first():
 
 
 def test_nobody_is_asked_where_arguments_are_tensors_and_parameters(monkeypatch):
-    """Who takes over a call is only looked for where an argument's class may: to look costs as much as ten calls."""
+    """The search for a handler costs as much as ten calls. It runs only if an argument's class may have one."""
     nn, asked = jtorch.nn, []
     scope = nn.functional.linear.__globals__
     monkeypatch.setitem(scope, "_overridden", lambda func, given: asked.append(func.__name__) or NOT_OVERRIDDEN)

@@ -1,4 +1,4 @@
-"""Where jtorch serves as torch, modules, classes and functions have PyTorch's names, and its module paths can be imported."""
+"""jtorch imported as torch has PyTorch's names for modules, classes and functions, and its module paths."""
 import json
 import pickle
 from pathlib import Path
@@ -74,7 +74,7 @@ def _there(module, name):
 
 
 def test_what_the_table_names_is_pytorchs(torch):
-    """Every home is where PyTorch says, and every name is in PyTorch's module."""
+    """Every home is PyTorch's, and every name is in PyTorch's module."""
     import importlib
     table = json.loads(TABLE.read_text())
     for spaces in table["spaces"].items():

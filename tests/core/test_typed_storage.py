@@ -1,4 +1,4 @@
-"""torch.TypedStorage, torch.FloatStorage and its like, and torch.from_file."""
+"""torch.TypedStorage, torch.FloatStorage and the other typed storages, and torch.from_file."""
 from __future__ import annotations
 
 import copy

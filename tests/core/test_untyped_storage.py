@@ -1,4 +1,4 @@
-"""torch.UntypedStorage: memory as bytes, of tensors, of numbers and of files."""
+"""torch.UntypedStorage: bytes of tensors, of numbers and of files."""
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What hooks and custom functions do while backward runs: modes that they leave on, backwards of their own, errors."""
+"""Hooks and custom functions during backward: modes they leave on, nested backwards, errors."""
 from __future__ import annotations
 
 import pytest
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.core
 
 @pytest.fixture(autouse=True)
 def blocks_of_autocast_have_ended():
-    """Some tests enter a block and never leave it, which the libraries count."""
+    """End the blocks that some tests enter and never leave. The libraries count them."""
     yield
     for name in ("torch", "jtorch") if HAS_TORCH else ("jtorch",):
         xp = library(name)
@@ -120,7 +120,7 @@ def test_modes_deep_in_backwards(xp):
 
 
 def test_autocast_in_threads_of_deep_backwards_ends_with_them():
-    """The process counts the threads that have it on: calls are quick, and layers check dtypes, where none has."""
+    """The process counts the threads with autocast on. Calls and layers check dtypes only if there are some."""
     import jtorch
     from jtorch._base import seam
     test_modes_deep_in_backwards(jtorch)

@@ -1,4 +1,4 @@
-"""After an error of a value nothing of a training step is made, in each mode of the engine."""
+"""After an error about a value no part of a training step has happened, in each mode of the engine."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Calls whose sizes vary from turn to turn give what PyTorch gives, whatever sizes have come before."""
+"""Calls with sizes that vary from turn to turn give PyTorch's results, whatever sizes came before."""
 from __future__ import annotations
 
 import warnings
@@ -45,7 +45,7 @@ def outcome(xp, body, n: int):
 @pytest.mark.conformance
 @pytest.mark.parametrize("name", BODIES)
 def test_lengths_that_vary(name, torch):
-    """Forward, backward and the errors of some lengths are PyTorch's, whatever lengths have come before."""
+    """Forward, backward and the errors of some lengths are PyTorch's, whatever lengths came before."""
     import jtorch
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

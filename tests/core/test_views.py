@@ -1,4 +1,4 @@
-"""Views: geometry, shared memory, writes through views of views, what views refuse."""
+"""Views: geometry, shared memory, writes through views of views, and refused views."""
 from __future__ import annotations
 
 import pytest
@@ -71,7 +71,7 @@ VIEWS = {
 
 
 def views_but(*names):
-    """Return the views without some."""
+    """Return the views without some of them."""
     assert set(names) <= set(VIEWS)
     return {name: view for name, view in VIEWS.items() if name not in names}
 

@@ -1,4 +1,4 @@
-"""A backward that follows a known walk gives what the first one gave, whatever changes between two that look alike."""
+"""A backward along a known walk gives the first one's results, whatever changes between two similar ones."""
 from __future__ import annotations
 
 import numpy as np
@@ -25,7 +25,7 @@ def loss_of(torch, w1, w2, x):
 
 
 def trained(torch, change=None, steps=STEPS):
-    """The losses and last gradients of a loop into which ``change(i, w1, w2, loss)`` puts something at each step."""
+    """Return the losses and last gradients of a loop. ``change(i, w1, w2, loss)`` adds to each step."""
     w1, w2, x = model(torch)
     losses = []
     for i in range(steps):
@@ -148,7 +148,7 @@ def test_a_freed_graph_is_noticed(jt):
 
 
 def swapped(torch, steps=STEPS):
-    """Two parameters of one shape change places now and then: the calls stay the same, the leaves do not."""
+    """Two parameters of one shape sometimes change places: the calls stay the same, but the leaves do not."""
     w1, w2, x = model(torch)
     for i in range(steps):
         a, b = (w1, w2) if i % 5 else (w2, w1)
@@ -166,7 +166,7 @@ def test_leaves_that_change_places_and_accumulate(torch, jt):
 
 
 def detached(torch, steps=STEPS):
-    """The same calls with one of their arguments detached in every third step."""
+    """Make the same calls, with one argument detached in every third step."""
     w1, w2, x = model(torch)
     for i in range(steps):
         h = torch.tanh(x @ w1)
@@ -200,7 +200,7 @@ def test_a_leaf_used_several_times(torch, jt):
 
 
 def read_between(torch, steps=STEPS):
-    """The loss is read before backward, so that the tape was recorded before the record backward starts in."""
+    """Read the loss before backward, so that the tape is older than the trace of backward."""
     w1, w2, x = model(torch)
     out = []
     for _ in range(steps):
@@ -219,7 +219,7 @@ def test_a_loss_read_before_backward(torch, jt):
 
 
 def packed_late(torch, seen, at):
-    """Gradients of steps of which those from ``at`` on save through hooks that give back something else."""
+    """Return gradients of steps. From step ``at`` on, hooks change the saved values."""
     w1, w2, x = model(torch)
     gradients = []
     for i in range(at + 3):
@@ -241,7 +241,7 @@ def test_what_a_hook_packs_is_unpacked(torch, jt):
 
 
 def from_views(torch):
-    """Sums of gradients of steps whose backwards begin with a gradient that is a view, read by a call of its own."""
+    """Return sums of gradients of steps. Each backward begins with a view, read by a call of its own."""
     w1, w2, x = model(torch)
     sums = []
     for i in range(STEPS):
@@ -261,7 +261,7 @@ def test_a_gradient_given_as_a_view(torch, jt, monkeypatch):
 
 
 def cut_off(torch):
-    """A node whose result ``detach_`` has cut off."""
+    """Make a node whose result ``detach_`` has cut off."""
     made = torch.ones(3, requires_grad=True) * 2
     node = made.grad_fn
     made.detach_()
@@ -269,7 +269,7 @@ def cut_off(torch):
 
 
 def written_by_numpy(torch):
-    """A tensor whose node has saved memory that NumPy has written to since."""
+    """Make a tensor whose node has saved memory that NumPy has written to since."""
     w = torch.ones(3, requires_grad=True)
     made = w * w
     w.detach().numpy()[0] = 5

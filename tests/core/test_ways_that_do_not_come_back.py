@@ -1,4 +1,4 @@
-"""From a place that has led many ways, a trace that goes yet another one makes no states, until that way comes back."""
+"""After many paths from one state, a trace on a new path makes no states until the path repeats."""
 from __future__ import annotations
 
 import threading
@@ -89,7 +89,7 @@ def gradients(lengths, seed: int = 0) -> list:
 
 @pytest.mark.parametrize("lengths", [range(5, 25), [*range(5, 15)] * 4])
 def test_training_gives_the_same_numbers(lengths, monkeypatch):
-    """Backward and the optimizer's step go on where the trace has strayed."""
+    """Backward and the optimizer's step continue on a trace that has strayed."""
     strayed = counters.strayed
     with_few = gradients(lengths)
     assert counters.strayed > strayed

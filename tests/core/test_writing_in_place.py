@@ -1,4 +1,4 @@
-"""Writes to a few places of a large tensor: where its memory is, and never where somebody else holds what was there."""
+"""Writes to a few places of a large tensor happen in its memory, but never in memory with another holder."""
 from __future__ import annotations
 
 import gc

@@ -12,7 +12,7 @@ import jtorch
 
 
 class Squares:
-    """Map-style: index, square."""
+    """A map-style dataset of (index, square)."""
 
     def __init__(self, n: int):
         self.n = n
@@ -25,7 +25,7 @@ class Squares:
 
 
 class Mixed(Squares):
-    """All that ``default_collate`` knows, in one sample."""
+    """A sample with all types of ``default_collate``."""
 
     def __getitem__(self, i):
         return {"int": i, "float": i / 2, "array": np.full((2, 3), i, np.float32), "scalar": np.int16(i), "text": str(i),
@@ -33,7 +33,7 @@ class Mixed(Squares):
 
 
 class Drawn(Squares):
-    """Random numbers of each generator that a worker seeds."""
+    """A dataset of random numbers of each generator seeded by a worker."""
 
     def __init__(self, n: int, torch_name: str):
         super().__init__(n)
@@ -46,7 +46,7 @@ class Drawn(Squares):
 
 
 class Failing(Squares):
-    """Raises at one index."""
+    """A dataset that raises at one index."""
 
     def __init__(self, n: int, error: type, at: int = 2):
         super().__init__(n)
@@ -59,21 +59,21 @@ class Failing(Squares):
 
 
 class TwoArguments(Exception):
-    """An exception that cannot be made of a message alone."""
+    """An exception that needs more than a message."""
 
     def __init__(self, a, b):
         super().__init__(a, b)
 
 
 class RaisesTwo(Squares):
-    """Raises one of those."""
+    """A dataset that raises this exception."""
 
     def __getitem__(self, i):
         raise TwoArguments(1, 2)
 
 
 class Dying(Squares):
-    """Ends its process at index 1: by itself, or by a signal."""
+    """A dataset that ends its process at index 1, by itself or by a signal."""
 
     def __init__(self, n: int, how: str):
         super().__init__(n)
@@ -86,7 +86,7 @@ class Dying(Squares):
 
 
 class Slow(Squares):
-    """The first sample takes long."""
+    """A dataset with a slow first sample."""
 
     def __init__(self, n: int, seconds: float):
         super().__init__(n)
@@ -99,7 +99,7 @@ class Slow(Squares):
 
 
 class Large(Squares):
-    """Samples that are sent in shared memory, by the process whose number they hold."""
+    """A dataset of samples sent in shared memory. Each holds the number of its process."""
 
     def __init__(self, n: int, size: int):
         super().__init__(n)
@@ -110,7 +110,7 @@ class Large(Squares):
 
 
 class WorkerOf(Squares):
-    """Which worker loads what, and what ``worker_init_fn`` left on its copy of the dataset."""
+    """A dataset that returns the worker of each sample, and the mark of ``worker_init_fn`` on the worker's copy."""
 
     note = -1
 
@@ -128,7 +128,7 @@ def fail_at_start(worker_id: int) -> None:
 
 
 class Stream(jtorch.utils.data.IterableDataset):
-    """0 … n-1, shared among the workers."""
+    """A dataset of 0 … n-1, shared among the workers."""
 
     def __init__(self, n: int):
         self.n = n
@@ -142,7 +142,7 @@ class Stream(jtorch.utils.data.IterableDataset):
 
 
 class Rows(Squares):
-    """Rows of a tensor."""
+    """A dataset of rows of a tensor."""
 
     def __init__(self, x):
         super().__init__(len(x))
@@ -153,7 +153,7 @@ class Rows(Squares):
 
 
 class XlaStarted(Squares):
-    """Whether the worker has started XLA."""
+    """A dataset that returns whether the worker has started XLA."""
 
     def __getitem__(self, i):
         from jax._src import xla_bridge

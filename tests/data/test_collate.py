@@ -17,7 +17,7 @@ class Tagged(list):
 
 
 def described(value):
-    """What is to be the same in both libraries."""
+    """Return the part of a value that must be the same in both libraries."""
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
         return str(value.dtype), tuple(value.shape), value.tolist()
     if isinstance(value, (dict, OrderedDict, UserDict, MappingProxyType)):

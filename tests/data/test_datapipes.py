@@ -1,4 +1,4 @@
-"""Pipes: what they give, in which order, and how they are shuffled, seeded and shared out. With both libraries."""
+"""Pipes: their items, order, shuffling, seeds and sharding, with both libraries."""
 import importlib
 import pickle
 

@@ -1,4 +1,4 @@
-"""Datasets, and datasets made of others: the same in both libraries."""
+"""Datasets, and datasets made of other datasets, are the same in both libraries."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Workers: what they are given, what comes back, what happens when something goes wrong, and that they go."""
+"""Workers: their arguments, results, failures and ends."""
 from __future__ import annotations
 
 import gc
@@ -26,7 +26,7 @@ KINDS = [None, "thread"]
 
 @pytest.fixture(autouse=True)
 def nothing_is_left():
-    """No process, thread, file or open file of a test is there afterwards."""
+    """Check that a test leaves no process, thread, file or open file behind."""
     list(DataLoader(range(1), num_workers=1))       # The server of worker processes stays alive.
     before = threading.active_count(), len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 0
     yield
@@ -286,7 +286,7 @@ def run():
 
 
 def run_script(path, text: str, run_python, *options: str) -> str:
-    """What a script prints, run in a process of its own without cloudpickle."""
+    """Run a script in a process of its own without cloudpickle, and return its output."""
     path.write_text("import sys\nsys.modules['cloudpickle'] = None\n" + text)
     command = f"[sys.executable, '-W', 'ignore', {', '.join(repr(o) for o in (*options, str(path)))}]"
     return run_python(f"import subprocess, sys; done = subprocess.run({command}, capture_output=True, text=True); "
@@ -300,6 +300,6 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path, run_python):
 
 
 def test_a_guarded_script_run_as_torch(tmp_path, run_python):
-    """Its class is imported by worker processes, to which ``torch`` is jtorch too."""
+    """Worker processes import the script's class, and get jtorch as ``torch`` too."""
     guarded = SCRIPT.replace("import jtorch as torch", "import torch") + "if __name__ == '__main__':\n    run()\n"
     assert "[0, 10, 20, 30] False" in run_script(tmp_path / "script.py", guarded, run_python, "-m", "jtorch")

@@ -1,4 +1,4 @@
-"""What the engine does where each kernel has to be compiled, with JAX's second virtual CPU device in a GPU's place."""
+"""The engine on a device that compiles each kernel, with JAX's second virtual CPU device in a GPU's place."""
 from __future__ import annotations
 
 import pytest
@@ -35,7 +35,9 @@ np.testing.assert_allclose(there, here, rtol=1e-4)
 
 
 def test_a_training_loop(run_python):
-    """A trace is held back from its first call; its kernels are compiled together, and it is a program when it has come back."""
+    """A trace is deferred from its first call. Its kernels are compiled together, and it is a program once it has
+    repeated.
+    """
     printed = run_python(LOOP + "print(counters.side_by_side > 8, counters.caught_up >= 3, counters.departures, "
                                 "counters.programs > 0)", {**ENV, "JTORCH_ENGINE": "auto"})
     assert printed == "True True 0 True\n"
@@ -43,7 +45,9 @@ def test_a_training_loop(run_python):
 
 @pytest.mark.slow
 def test_a_loss_goes_to_the_host_unasked(run_python):
-    """Once the loop is a program; what a step counts (a BatchNorm's batches) and an optimizer's many steps do not."""
+    """This holds once the loop is a program. Counts (a BatchNorm's batches) and an optimizer's many steps stay on the
+    device.
+    """
     printed = run_python(LOOP + """
 print(counters.sent_ahead > 0)
 before = counters.sent_ahead
@@ -58,7 +62,7 @@ print(counters.sent_ahead - before <= 20)
 
 @pytest.mark.slow
 def test_what_an_optimizer_replaces_is_not_copied_first(run_python):
-    """Many parameters of one shape, in several calls of one program: each result takes the memory of what it replaces."""
+    """Several calls of one program update many parameters of one shape. Each result takes the memory of the old value."""
     printed = run_python(BEGINNING + """
 import importlib
 program, seen = importlib.import_module("jtorch.engine.program"), []
@@ -87,7 +91,7 @@ def test_a_training_loop_in_other_modes(run_python, mode):
 
 
 def test_what_nobody_holds_is_let_go_of_on_the_way(run_python):
-    """Held back, a long chain takes no more memory than call by call."""
+    """A deferred chain takes no more memory than a chain run call by call."""
     printed = run_python(BEGINNING + """
 import weakref
 from jtorch.engine import alike, one_by_one
@@ -140,7 +144,7 @@ def cached(model, device, count=8):
 
 @pytest.mark.slow
 def test_sequences_that_grow_run_in_pieces_from_the_first_time(run_python):
-    """A layer is one program for each length, which the layers share; nothing that a piece hands on is copied first."""
+    """A layer is one program for each length, shared by all layers. A piece copies no value for the next piece."""
     printed = run_python(GENERATION + """
 model = model_on("cuda")
 there, again = generated(model, "cuda"), generated(model, "cuda")
@@ -152,7 +156,9 @@ print(there == again, counters.alike >= 1, counters.kernels < 10, counters.progr
 
 @pytest.mark.slow
 def test_what_a_cache_of_keys_leaves_as_it_is_is_compiled_once(run_python):
-    """From the fourth token on two programs a token are new, of what the length of the cache is part of: six layers share them."""
+    """From the fourth token on, two programs of a token are new: those with the length of the cache. Six layers share
+    them.
+    """
     printed = run_python(GENERATION + """
 there, here = (cached(model_on(device), device) for device in ("cuda", "cpu"))
 np.testing.assert_allclose([x for x, *_ in there], [x for x, *_ in here], rtol=2e-4, atol=1e-5)
@@ -163,7 +169,7 @@ print([b[1] - a[1] for a, b in zip(there[3:], there[4:])], {b[2] - a[2] for a, b
 
 @pytest.mark.slow
 def test_traces_that_repeat_themselves_in_another_way_each_time_are_not_compiled_for_ever(run_python):
-    """When their kernels have been met a few times these are compiled for themselves, and serve whatever comes."""
+    """Kernels met a few times are compiled for themselves, and serve all further traces."""
     printed = run_python(BEGINNING + """
 import random
 draw, made = random.Random(0), []
@@ -184,7 +190,7 @@ print(made[-1] - made[14] < made[14] - made[0], made[-1] - made[-6], counters.al
 
 
 def test_a_wrong_index_in_a_trace_that_repeats_itself(run_python):
-    """It is told of behind the trace, all of which has been computed."""
+    """The error comes after the trace, with all of it computed."""
     printed = run_python(BEGINNING + """
 w, i = torch.arange(6.0, device="cuda").reshape(3, 2), torch.tensor([0, 7], device="cuda")
 x = torch.ones(2, 2, device="cuda")
@@ -201,7 +207,7 @@ print(w.tolist(), len(y.tolist()))
 
 
 def test_wrong_values_are_found_on_the_device(run_python):
-    """Nothing large goes to the host for it, and what was called before stands."""
+    """The check sends nothing large to the host, and earlier calls keep their results."""
     printed = run_python(BEGINNING + """
 import jax
 from jtorch.engine import kernel
@@ -226,7 +232,7 @@ print(before.tolist(), len(given) > 1, all(isinstance(a, jax.Array) for a in giv
 
 
 def test_what_an_error_kept_from_being_computed_can_be_asked_for_again(run_python):
-    """What a call takes is kept until the call is done, though nobody else holds it."""
+    """A call's arguments are kept until the call is done, even without another holder."""
     printed = run_python(BEGINNING + """
 from jtorch.engine.kernel import Kernel
 run, left = Kernel.run, [1]
@@ -292,7 +298,7 @@ convolution = lambda: F.conv2d(image, filters)
 
 
 def test_products_of_float32_are_as_exact_as_pytorch_says(run_python):
-    """Matrix products are exact unless told otherwise, convolutions are not; a change holds for what was compiled before."""
+    """Matrix products are exact by default, convolutions are not. A change applies to compiled programs too."""
     printed = run_python(PRECISIONS + """
 print([found(p) for p in products], found(convolution))
 torch.set_float32_matmul_precision("high")
@@ -317,7 +323,7 @@ print([found(p) for p in products])
 
 
 def test_memory_that_is_not_there(run_python):
-    """An accelerator's error is PyTorch's, wherever XLA tells of it."""
+    """An accelerator's error becomes PyTorch's, wherever XLA raises it."""
     printed = run_python(BEGINNING + """
 import jax
 from jtorch.engine import out_of_memory
@@ -352,7 +358,7 @@ for dtype, end in ((torch.int8, 2**7), (torch.uint8, 2**8), (torch.int64, 2**63)
 
 
 def test_ways_of_products_are_tried_out_for_large_programs_only():
-    """Trying takes seconds on a GPU, and may end otherwise in the next run."""
+    """Tuning takes seconds on a GPU, and its outcome may change between runs."""
     from jtorch.engine import cache, policy
     from jtorch.engine.threads import ELSEWHERE
     product, convolution = "stablehlo.dot_general", "stablehlo.convolution"

@@ -1,4 +1,4 @@
-"""torch.cpu: what the CPU can do."""
+"""torch.cpu: the features of the CPU."""
 from __future__ import annotations
 
 import platform

@@ -1,4 +1,4 @@
-"""``scripts/gpu``: its checks with JAX's CPU device in the GPU's place, and what its report says."""
+"""``scripts/gpu``: its checks with JAX's CPU device in the GPU's place, and its report."""
 from __future__ import annotations
 
 import json
@@ -69,14 +69,14 @@ STAND_IN = "from tools.gpu.stand_in import jtorch_with\njtorch_with(True)"
 
 
 def test_what_is_given_no_arrays_runs_on_its_own_device(run_python):
-    """Not on JAX's default device."""
+    """The device is not JAX's default device."""
     printed = run_python(LOOP.format(prepare=STAND_IN, device="cuda"), ENVIRONMENT)
     assert printed == "1 cuda:0 [0.0, 1.0, 2.0] False\n"
 
 
 @pytest.mark.slow
 def test_programs_on_disk_are_of_one_device(run_python, tmp_path):
-    """What one device's programs left there is not another's."""
+    """One device does not read another device's programs."""
     env = {**ENVIRONMENT, "JTORCH_CACHE": str(tmp_path / "cache"), "JTORCH_ENGINE": "hot"}
     printed = [run_python(LOOP.format(prepare="", device=device), env) for device in ("cpu", "cpu:1", "cpu:1")]
     assert [text.split()[:2] for text in printed] == [["0", "cpu"], ["1", "cpu:1"], ["1", "cpu:1"]]

@@ -1,4 +1,4 @@
-"""Work on the meta device that comes again and again: nothing of it is ever compiled, and the CPU's work goes on beside it."""
+"""Repeated work on the meta device is never compiled, and work of the CPU goes on beside it."""
 
 
 def test_memory_is_made_for_what_is_on_meta(xp):

@@ -1,4 +1,4 @@
-"""Processes: tensors that they share, how they fail, and that they get jtorch as ``torch``. Scripts, run with both libraries."""
+"""Processes: shared tensors, failures, and jtorch as ``torch`` in children. Scripts run with both libraries."""
 from __future__ import annotations
 
 import importlib
@@ -18,14 +18,16 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="descriptors are
 
 @pytest.fixture(params=[pytest.param("torch", marks=[NEEDS_TORCH, pytest.mark.nightly]), "jtorch"])
 def run(request, tmp_path):
-    """``run(text, *arguments)``: what a PyTorch script prints, run by PyTorch and by ``python -m jtorch``."""
+    """Return ``run(text, *arguments)``, which runs a PyTorch script with PyTorch or ``python -m jtorch`` and returns
+    its output.
+    """
     def run(text: str, *arguments: str) -> str:
         return run_script(tmp_path / "script.py", text, *arguments, by=["-m", "jtorch"] if request.param == "jtorch" else [])
     return run
 
 
 def run_script(path: Path, text: str, *arguments: str, by: list[str], env: dict[str, str] | None = None) -> str:
-    """What a script prints, which has to end without an error."""
+    """Run a script, which must end without an error, and return its output."""
     path.write_text(text)
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore", **(env or {})}
     done = subprocess.run([sys.executable, *by, str(path), *arguments], env=env, capture_output=True, text=True, timeout=300,
@@ -338,7 +340,7 @@ print(torch.__version__.partition('+')[2], SGD.__name__, helper.name, helper.cus
 
 @pytest.mark.parametrize("as_module", [pytest.param(False, marks=pytest.mark.slow), pytest.param(True, marks=pytest.mark.nightly)])
 def test_children_get_jtorch_as_torch(tmp_path, as_module):
-    """With the user's own PYTHONPATH and sitecustomize as they were."""
+    """The user's own PYTHONPATH and sitecustomize stay as they were."""
     users = tmp_path / "users"
     users.mkdir()
     (users / "helper.py").write_text("import sys\nname = 'help'\ncustomized = hasattr(sys, 'customized')\n")
@@ -356,7 +358,7 @@ def test_children_get_jtorch_as_torch(tmp_path, as_module):
 
 
 def test_children_of_a_script_run_in_a_checkout(tmp_path):
-    """``python -m jtorch`` may have found jtorch in the working directory, which its children do not look in."""
+    """``python -m jtorch`` may have found jtorch in the working directory, where its children do not look."""
     path = tmp_path / "script.py"
     path.write_text("import os, subprocess, sys\n"
                     "print(subprocess.run([sys.executable, '-c', 'import torch; print(torch.__file__)'], cwd=os.path.dirname(__file__),"

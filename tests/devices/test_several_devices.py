@@ -1,4 +1,6 @@
-"""Eight virtual CPUs stand for several accelerators. JAX has to be told before it starts, so each test is a fresh Python."""
+"""Eight virtual CPUs stand for several accelerators. JAX needs the setting before it starts, so each test is a fresh
+Python.
+"""
 from __future__ import annotations
 
 import textwrap
@@ -11,7 +13,7 @@ PRELUDE = "import warnings, jtorch as torch, jax\nfrom jtorch import Tensor\n"
 
 @pytest.fixture
 def eight(run_python):
-    """Runs code where there are ``cpu`` (which is cpu:0) to ``cpu:7``."""
+    """Return a function that runs code with the devices ``cpu`` (cpu:0) to ``cpu:7``."""
     return lambda code: run_python(PRELUDE + textwrap.dedent(code), EIGHT)
 
 

@@ -1,4 +1,4 @@
-"""Modules in wrappers that compute again what they would save: results, gradients and names are the inner modules'."""
+"""Modules in wrappers that recompute instead of saving have the results, gradients and names of the inner modules."""
 from __future__ import annotations
 
 import importlib
@@ -12,7 +12,7 @@ def wrapping(xp):
 
 
 class Counted:
-    """Makes modules that count their calls and take a factor by name."""
+    """A maker of modules that count their calls and take a factor by name."""
 
     def __new__(cls, xp):
         class Twice(xp.nn.Module):

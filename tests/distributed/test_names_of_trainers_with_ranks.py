@@ -1,4 +1,4 @@
-"""Names of torch.distributed that packages use: they work in one process, or say that they are not built."""
+"""Names of torch.distributed that packages use: they work in one process, or raise NotImplementedError."""
 from __future__ import annotations
 
 import importlib
@@ -15,7 +15,7 @@ def place(path):
 
 @pytest.fixture
 def model():
-    """A model whose parameters are shared out over this process's devices, and an optimizer that has made a step."""
+    """Return a model with parameters sharded over this process's devices, and its optimizer after one step."""
     fsdp = place("fsdp").FullyShardedDataParallel
     torch.manual_seed(0)
     net = fsdp(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)))

@@ -17,7 +17,7 @@ CHECKS = [name.strip() for name in re.search(r"^CHECKS = \[(.*?)\]", PROGRAM.rea
 
 
 def alone(*arguments, devices=8):
-    """A program in no job, with virtual devices."""
+    """Run a program without a job, on virtual devices."""
     there = {name: x for name, x in os.environ.items() if name not in ("RANK", "WORLD_SIZE")}
     there.pop("XLA_FLAGS", None)
     if devices is not None:
@@ -28,7 +28,7 @@ def alone(*arguments, devices=8):
 
 @pytest.fixture(scope="module")
 def said(request):
-    """Return what the program says of the checks of this run."""
+    """Return the program's report about the checks of this run."""
     wanted = [item.callspec.params["check"] for item in request.session.items
               if getattr(item, "originalname", "") == "test_on_eight_devices"]
     ran = alone(PROGRAM, *wanted)
@@ -52,7 +52,7 @@ def test_without_enough_devices_the_error_says_how_to_have_them():
 
 
 def test_importing_changes_no_setting_of_jax():
-    """Neither the number of devices, nor a backend, which the user may still choose afterwards."""
+    """It changes neither the number of devices nor the backend, so the user may still choose them."""
     ran = alone("-c", "import jtorch.distributed.tensor, jax; jax.config.update('jax_num_cpu_devices', 3)\n"
                       "import jtorch as torch; from jtorch.distributed.device_mesh import init_device_mesh\n"
                       "print(init_device_mesh('cpu', (3,)), len(jax.devices()))", devices=None)
@@ -60,7 +60,7 @@ def test_importing_changes_no_setting_of_jax():
 
 
 def test_what_a_device_sends_is_read_off_xlas_text():
-    """In a ring: all-reduce twice the others' parts, all-gather once, of what the group has together."""
+    """In a ring an all-reduce sends twice the other parts, and an all-gather sends them once."""
     ours = "replica_groups=mesh['axis_0'=2,'axis_1'=4] {'axis_1'}, use_global_device_ids=true"
     assert sent(f"%a = f32[4096,512]{{1,0}} all-gather(%p), channel_id=1, {ours}") == ("all-gather", 4096 * 512 * 4 * 3 / 4)
     assert sent(f"%a = (f32[8]{{0}}, bf16[4,4]{{1,0}}) all-reduce(%p, %q), {ours}") == ("all-reduce", (32 + 32) * 2 * 3 / 4)

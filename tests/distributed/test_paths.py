@@ -1,4 +1,4 @@
-"""Where torch.distributed has its names: packages import them from the modules that PyTorch has them in."""
+"""torch.distributed has its names in PyTorch's modules, where packages import them."""
 from __future__ import annotations
 
 import functools
@@ -16,7 +16,7 @@ FULLY_SHARDED = """FullOptimStateDictConfig FullStateDictConfig FullyShardedData
 
 
 def deferred():
-    """The modules of torch.distributed whose names lie elsewhere in the package, with those names."""
+    """Return the modules of torch.distributed with lazy names, and these names."""
     for file in sorted(ROOT.rglob("*.py")):
         path = ".".join(file.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
         if "import names" in file.read_text() and file.name != "later.py":

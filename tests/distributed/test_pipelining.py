@@ -1,4 +1,4 @@
-"""Pipelines as far as one process shows them: orders of schedules, batches in parts, backwards in parts. Against PyTorch."""
+"""Pipelines in one process: orders of schedules, batches in parts, backwards in parts, against PyTorch."""
 from __future__ import annotations
 
 import csv
@@ -11,19 +11,19 @@ from outcomes import compare, outcome
 
 @pytest.fixture
 def same(torch):
-    """Compares what bodies come to in both libraries."""
+    """Compare the outcomes of bodies in both libraries."""
     def check(*bodies, rtol=1e-5):
         compare(list(range(len(bodies))), [outcome(b, torch) for b in bodies], [outcome(b, library("jtorch")) for b in bodies], rtol)
     return check
 
 
 def part(xp, name):
-    """A module of torch.distributed.pipelining."""
+    """Return a module of torch.distributed.pipelining."""
     return importlib.import_module(f"{xp.__name__}.distributed.pipelining.{name}")
 
 
 def stand_in(xp, ranks, stages):
-    """What a schedule asks a stage for when it is made."""
+    """Make an object with the attributes a schedule needs of a stage."""
     class Stage(part(xp, "stage")._PipelineStageBase):
         def __init__(self):
             self.submod, self.group, self.stage_index = None, None, 0
@@ -282,7 +282,7 @@ def test_a_policy_cuts():
 
 @pytest.fixture
 def alone():
-    """The library, in a job of this process alone."""
+    """Return the library in a job of this process alone."""
     jtorch = library("jtorch")
     dist = importlib.import_module("jtorch.distributed")
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
@@ -291,7 +291,7 @@ def alone():
 
 
 def test_a_rank_with_all_stages(alone):
-    """Orders with messages are the user's; so may be what an action does. Looking at tensors leaves no trace in buffers."""
+    """The user may give orders with messages and functions of actions. Metadata forwards leave no trace in buffers."""
     pp = importlib.import_module("jtorch.distributed.pipelining")
     nets = [alone.nn.Sequential(alone.nn.Linear(3, 3), alone.nn.BatchNorm1d(3)) for _ in range(2)]
     x, y = alone.randn(8, 3), alone.randn(8, 3)

@@ -1,4 +1,4 @@
-"""Programs of several processes: the same ones under PyTorch print the same."""
+"""Programs of several processes print the same with jtorch and with PyTorch."""
 from __future__ import annotations
 
 import subprocess
@@ -33,7 +33,7 @@ def test_a_rank_that_does_otherwise_is_named(case, says):
 
 
 def launched_text(tmp_path, text):
-    """A program on two ranks, from its text."""
+    """Run a program on two ranks, from its text."""
     program = tmp_path / "program.py"
     program.write_text(text)
     return launched("jtorch", 2, str(program))
@@ -49,7 +49,7 @@ def test_a_rank_that_fails_ends_the_others(tmp_path):
 
 
 def assert_ends_well(tmp_path, text):
-    """That on two ranks of a job all that a program says holds."""
+    """Check on two ranks that all checks of a program hold."""
     ran = launched_text(tmp_path, f"import os, torch, torch.distributed as dist\ndist.init_process_group('gloo')\n{text}dist.destroy_process_group()\n")
     assert ran.returncode == 0, (ran.stdout[-500:], ran.stderr[-2000:])
 
@@ -64,7 +64,9 @@ def test_what_is_sent_behind_a_programs_back_is_computed_by_a_program(tmp_path):
 
 @pytest.mark.slow
 def test_a_callback_of_a_collective_begins_another_one(tmp_path):
-    """While others wait behind it, on one rank before and on the other behind the end of the first."""
+    """Other collectives wait at the time. On one rank the callback comes before the end of the first collective, on
+    the other after it.
+    """
     assert_ends_well(tmp_path, """
 import time
 x, y = torch.ones(4), torch.ones(3)
@@ -83,7 +85,7 @@ assert x.tolist() == [2. ** 24] * 4 and y.tolist() == [2. ** 8] * 3
 
 @pytest.mark.slow
 def test_power_of_whole_buckets(tmp_path):
-    """That of PyTorch 2.13 raises an AssertionError: it orthogonalizes a matrix where a batch of them is expected."""
+    """PyTorch 2.13 raises an AssertionError: it orthogonalizes a matrix instead of a batch of matrices."""
     assert_ends_well(tmp_path, """
 from torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import PowerSGDState, batched_powerSGD_hook
 torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Checkpoints of several ranks: read by others, by PyTorch, and after a kill."""
+"""Checkpoints of several ranks: read by other numbers of ranks, by PyTorch, and after a kill."""
 from __future__ import annotations
 
 import subprocess
@@ -13,7 +13,7 @@ PROGRAM = "checkpoint.py"
 
 
 def loaded(library: str, processes: int, folder: Path, to: Path) -> list[str]:
-    """What the first rank has after loading."""
+    """Return the state of the first rank after loading."""
     return [line for line in written(library, processes, PROGRAM, to, "load", str(folder)) if line.startswith("0:")]
 
 

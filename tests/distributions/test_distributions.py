@@ -57,7 +57,7 @@ ATTRIBUTES = ("mean", "mode", "variance", "stddev", "batch_shape", "event_shape"
 
 @pytest.fixture(autouse=True)
 def validated(monkeypatch):
-    """Arguments are checked, as at first: PyTorch's compiler turns that off when other tests come to it (as optimizers do)."""
+    """Turn the checks of arguments on, as at first. PyTorch's compiler turns them off in some other tests."""
     for name in ("torch", "jtorch"):
         distribution = getattr(sys.modules.get(f"{name}.distributions"), "Distribution", None)
         if distribution is not None:
@@ -65,7 +65,7 @@ def validated(monkeypatch):
 
 
 def made(xp, name, kw, grad=False, dtype="float32"):
-    """(distribution, its parameters)."""
+    """Return (distribution, its parameters)."""
     given = {k: v if isinstance(v, int) else xp.tensor(v, requires_grad=grad, dtype=getattr(xp, dtype)) for k, v in kw.items()}
     tensors = [v for v in given.values() if not isinstance(v, int)]
     return getattr(distributions(xp), name)(**given), tensors
@@ -80,7 +80,7 @@ def same(ours, theirs, rtol=2e-5, atol=2e-6):
 
 
 def attempt(f, *args):
-    """What ``f`` gives, or the class of what it raises."""
+    """Return the result of ``f``, or the class of its error."""
     try:
         return f(*args)
     except (NotImplementedError, AttributeError) as error:
@@ -91,7 +91,7 @@ def attempt(f, *args):
 @pytest.mark.filterwarnings("ignore:Singular sample")       # PyTorch's, of all Wishart samples
 @pytest.mark.parametrize(("name", "kw"), EVERY, ids=IDS)
 def test_like_pytorch(torch, name, kw):
-    """What a distribution says of itself, draws, and gives for what it has drawn."""
+    """A distribution's attributes, samples and functions of samples are PyTorch's."""
     import jtorch
     found = {}
     for xp in (torch, jtorch):
@@ -119,13 +119,13 @@ def test_like_pytorch(torch, name, kw):
 
 
 def other_parameters(kw):
-    """Parameters of a distribution that differs from the one of ``kw``."""
+    """Return parameters of another distribution than that of ``kw``."""
     return {k: v if isinstance(v, int) or k in ("loc", "low", "total_count") else (np.asarray(v) / (1.5 if k == "probs" else 0.77)).tolist()
             for k, v in kw.items()}
 
 
 def divergences(xp):
-    """Of the first case of each class from each other one: a tensor, or what is raised."""
+    """Return the divergences between the first cases of all classes: a tensor, or an error."""
     D = distributions(xp)
     pairs = {name: tuple([made(xp, name, kw, dtype="float64")[0] for kw in (kws[0], other_parameters(kws[0]))])
              for name, kws in CASES.items()}
@@ -134,7 +134,7 @@ def divergences(xp):
 
 @pytest.mark.conformance
 def test_divergences(torch):
-    """Every pair of classes that both know; the other pairs say that there is no formula."""
+    """The pairs known to both libraries agree; the other pairs raise."""
     import jtorch
     theirs, ours = divergences(torch), divergences(jtorch)
     for pair, expected in theirs.items():
@@ -146,7 +146,7 @@ def test_divergences(torch):
 
 
 def test_divergence_of_an_exponential_family(xp):
-    """By the Bregman divergence, where there is no formula for the pair."""
+    """Without a formula for the pair, the Bregman divergence is used."""
     D = distributions(xp)
     p, q = (D.Wishart(xp.tensor(df), covariance_matrix=xp.tensor([[2.0, 0.3], [0.3, 1.0]])) for df in (3.0, 5.0))
     assert float(D.kl_divergence(p, p).detach()) == pytest.approx(0, abs=1e-5)
@@ -220,7 +220,7 @@ SAMPLERS = {"Gamma": {"concentration": [0.2, 0.9, 3.0, 50.0], "rate": [1.0, 2.0,
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_gradients_of_samples(torch, name, dtype):
-    """PyTorch's of a gamma sample are off by up to 0.001, by which it may differ."""
+    """PyTorch's gradients of gamma samples have errors of up to 0.001, so the comparison allows this difference."""
     import jtorch
     found = []
     for xp in (torch, jtorch):
@@ -235,7 +235,7 @@ def test_gradients_of_samples(torch, name, dtype):
 
 
 def test_gradient_of_a_gamma_sample(xp):
-    """Minus the slope of the distribution function by the concentration, over the density."""
+    """It is minus the slope of the distribution function by the concentration, divided by the density."""
     alpha, x, h = xp.tensor([1.0, 1.0, 3.0], dtype=xp.float64), xp.tensor([0.5, 2.0, 2.5], dtype=xp.float64), 1e-5
     slope = (xp.special.gammainc(alpha + h, x) - xp.special.gammainc(alpha - h, x)) / (2 * h)
     density = ((alpha - 1) * x.log() - x - alpha.lgamma()).exp()
@@ -294,7 +294,7 @@ TRANSFORMS = {
 @pytest.mark.conformance
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transforms(torch, name):
-    """There and back, the change of volume, shapes, signs, and what they say of themselves."""
+    """Transforms agree forward and backward, in the change of volume, shapes, signs and attributes."""
     import jtorch
     make, value = TRANSFORMS[name]
     found = []
@@ -312,7 +312,7 @@ def test_transforms(torch, name):
 @pytest.mark.parametrize("name", ["real", "positive", "unit_interval", "simplex", "lower_cholesky", "positive_definite", "corr_cholesky",
                                   "real_vector", "interval", "less_than", "greater_than", "stack", "cat", "square"])
 def test_transforms_to_constraints(xp, name):
-    """What is transformed satisfies the constraint."""
+    """Transformed values satisfy the constraint."""
     D = distributions(xp)
     C = D.constraints
     constraint = {"interval": lambda: C.interval(-1.0, 3.0), "less_than": lambda: C.less_than(-1.0),
@@ -327,7 +327,7 @@ def test_transforms_to_constraints(xp, name):
 
 
 def test_a_distribution_of_ones_own(xp):
-    """What a subclass does not say is NotImplementedError; its samples are not checked."""
+    """Missing methods of a subclass raise NotImplementedError, and its samples are not checked."""
     class Own(distributions(xp).Distribution):
         arg_constraints = {}
 
@@ -401,7 +401,7 @@ def test_subclasses_expand(xp, name):
 
 
 def lazily(xp, **defined):
-    """A multivariate normal distribution that is made without the ``__init__`` of its class, and a subclass of it."""
+    """Make a multivariate normal distribution without the ``__init__`` of its class, and a subclass of it."""
     normal = xp.distributions.MultivariateNormal
 
     class Lazy(normal):

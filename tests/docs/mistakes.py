@@ -1,4 +1,4 @@
-"""The mistakes that the tutorials warn of, and those that porting brings: what is written, what it says, what to write instead.
+"""The common mistakes of tutorials and ports: the code, its message, and the fix.
 
 Read by test_messages.py, which runs each, and printed as docs/messages.md by ``python -m tools.messages``.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mistake:
-    """Code that raises or warns; ``says`` is in its message or the note below, ``instead`` is code that runs."""
+    """Code that raises or warns. ``says`` is in its message or note, and ``instead`` is code that runs."""
 
     title: str
     wrong: str

@@ -1,4 +1,4 @@
-"""docs/coverage.md says what is so."""
+"""docs/coverage.md is right."""
 from __future__ import annotations
 
 import random
@@ -24,7 +24,9 @@ def test_what_it_says_is_here_is_here():
 
 @pytest.mark.conformance
 def test_it_is_not_stale(torch, full, request):
-    """Every name and column; which dtypes are taken is tried for some of the functions, with ``--lane nightly`` for all."""
+    """The test compares every name and column. It tries the dtypes of some functions, or of all with ``--lane
+    nightly``.
+    """
     from tools import coverage
     known = {} if full else coverage.written()
     for name in random.Random(request.config.option.matrix_seed).sample(sorted(known), min(TRIED, len(known))):

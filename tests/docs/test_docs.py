@@ -1,4 +1,4 @@
-"""The Python blocks of README.md and the pages of docs/ run, in order, and print what the text blocks after them say.
+"""The Python blocks of README.md and the pages of docs/ run in order, and print the text blocks after them.
 
 ``tools/blocks.py`` says which blocks are run.
 """
@@ -33,7 +33,7 @@ def test_page(page):
 @pytest.mark.parametrize(("page", "command"), [(p, c) for p in TUTORIALS for c in commands(p.read_text(encoding="utf-8"))],
                          ids=lambda x: x.name if isinstance(x, Path) else "command")
 def test_command(page, command, tmp_path):
-    """A tutorial's program, run in a shell as its reader would."""
+    """Run a tutorial's program in a shell, as a reader would."""
     if command.needs:
         pytest.importorskip(command.needs)
     for name, code in command.files.items():

@@ -1,4 +1,4 @@
-"""The names of PyTorch's that packages use are read from their sources, and looked up in jtorch."""
+"""The sources of packages give the names of PyTorch's that they use, and jtorch is asked for them."""
 from __future__ import annotations
 
 import io

@@ -1,4 +1,4 @@
-"""docs/ecosystem.md is made from the results, and the comparison behind it tells what differs."""
+"""docs/ecosystem.md is made from the results, and the comparison finds differences."""
 from __future__ import annotations
 
 import json

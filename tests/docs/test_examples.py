@@ -1,4 +1,4 @@
-"""The examples run as their users run them, each in a Python of its own."""
+"""The examples run as users run them, each in a Python of its own."""
 from __future__ import annotations
 
 import importlib.util
@@ -24,7 +24,7 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def run(name: str, *arguments: str, cwd: Path, **env: str) -> subprocess.CompletedProcess:
-    """Runs an example in ``cwd``, on the CPU."""
+    """Run an example in ``cwd``, on the CPU."""
     return subprocess.run([sys.executable, str(ROOT / "examples" / name), *arguments], cwd=cwd, env=environment(**env), text=True,
                           capture_output=True, timeout=300, check=False)
 
@@ -37,7 +37,7 @@ def succeeded(done: subprocess.CompletedProcess) -> str:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """What ``train_digits.py`` prints in a run that nobody disturbs, and the folder it wrote to."""
+    """Return the output of an undisturbed run of ``train_digits.py``, and its folder."""
     folder = tmp_path_factory.mktemp("digits")
     return succeeded(run("train_digits.py", *DIGITS, cwd=folder)), folder
 

@@ -1,4 +1,4 @@
-"""Common mistakes say what to write instead, and that runs. docs/messages.md shows them."""
+"""Messages of common mistakes name the fix, and the fix runs. docs/messages.md shows them."""
 from __future__ import annotations
 
 import pytest

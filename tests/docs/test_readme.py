@@ -1,4 +1,4 @@
-"""The programs in the README print what it says they print; the commands and files that the docs name are there."""
+"""The programs in the README print the documented text; commands, links and files named in the docs exist."""
 from __future__ import annotations
 
 import os
@@ -43,7 +43,7 @@ SOURCES = [p.relative_to(ROOT).as_posix() for top in ("jtorch", "tests", "benchm
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_that_are_named_are_there(page):
-    """A name may leave out the folders that the page is about: ``trace.py``, ``engine/trace.py``."""
+    """A page may shorten paths by its own folders: ``trace.py``, ``engine/trace.py``."""
     named = set(re.findall(r"`([\w./]+\.(?:py|c|h|md))`", page.read_text()))
     assert not [name for name in named if not any(f"/{source}".endswith(f"/{name}") for source in SOURCES)]
 

@@ -1,4 +1,4 @@
-"""What takes long to compile is compiled in another process, while the program runs on call by call."""
+"""Long compilations run in another process, while the program runs on call by call."""
 from __future__ import annotations
 
 import os
@@ -58,7 +58,7 @@ def test_what_the_process_has_compiled_is_read_by_the_next_program(run_python, e
 
 
 def test_a_program_goes_on_where_the_process_has_been_killed(run_python, env):
-    """As by a system that runs out of memory."""
+    """A system without free memory kills the process in this way."""
     code = READY_SOON + """
 start = background._Server.__init__
 def killed(self):
@@ -110,7 +110,7 @@ print(all(p.isfinite().all() for p in model.parameters()))
 
 
 def test_a_program_that_is_not_python_is_not_started(run_python, env):
-    """Where Python is part of another program ``sys.executable`` would start that again."""
+    """If Python is embedded, ``sys.executable`` would start the other program again."""
     code = """
 import sys
 sys.executable = sys.executable.replace("python", "app")

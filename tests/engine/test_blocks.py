@@ -64,7 +64,7 @@ def test_arrays_that_are_not_in_order(given):
 
 
 def test_a_step_makes_no_arrays_on_the_way():
-    """Eight of them for Adam, of which three stay."""
+    """Adam has eight steps, and keeps three of their results."""
     p, grad = torch.randn(1 << 20), torch.randn(1 << 20)
     p = torch.nn.Parameter(p)
     optimizer = torch.optim.Adam([p], lr=0.1)

@@ -1,4 +1,4 @@
-"""Programs that an earlier process has compiled are read from disk."""
+"""A process reads programs compiled by an earlier process from disk."""
 from __future__ import annotations
 
 import errno
@@ -33,7 +33,7 @@ print(torch.engine.report())
 
 @pytest.fixture
 def run(run_python, tmp_path):
-    """Runs the loop in a process of its own: its last loss, and how many programs it compiled and how many it read."""
+    """Run the loop in a process of its own. Return its last loss, and the numbers of compiled and of read programs."""
     def run_loop(directory: str | None = None):
         printed = run_python(LOOP, {"JTORCH_CACHE": str(tmp_path / "cache") if directory is None else directory, "JTORCH_ENGINE": "hot"})
         programs, kernels, loaded = re.search(r"(\d+) programs and (\d+) kernels compiled in .*\((\d+) read from disk\)",
@@ -103,7 +103,7 @@ def test_the_oldest_files_go(tmp_path, monkeypatch):
 
 
 def test_programs_that_leave_out_other_arguments_are_told_apart(tmp_path):
-    """JAX drops an argument that is not used, and then two programs have one text: both double the one that they take."""
+    """JAX drops unused arguments, so the two programs have one text: each doubles its remaining argument."""
     before = cache.get_cache_dir()
     cache.set_cache_dir(tmp_path)
     try:
@@ -130,7 +130,9 @@ print(round(last, 2), counters.programs > 0, counters.read_untraced)
 
 @pytest.mark.slow
 def test_programs_that_call_lapack_are_read_by_a_process_that_has_not_traced_one(run_python, tmp_path):
-    """JAX looks LAPACK's functions up when it lowers a call of one, and the program would jump nowhere."""
+    """JAX looks LAPACK's functions up when it lowers their calls. Without this, the program would jump to an invalid
+    address.
+    """
     env = {"JTORCH_CACHE": str(tmp_path / "cache"), "JTORCH_ENGINE": "hot"}
     first, second = [run_python(LINALG, env).split() for _ in range(2)]
     assert first[:2] == second[:2] and first[1] == "True"
@@ -139,7 +141,7 @@ def test_programs_that_call_lapack_are_read_by_a_process_that_has_not_traced_one
 
 @pytest.fixture
 def kept_in(tmp_path, monkeypatch):
-    """Set a cache of its own in a process that has not warned of one yet."""
+    """Set an empty cache and forget the warning of an earlier one."""
     monkeypatch.setattr(cache, "_said", [False])
     monkeypatch.setattr(cache, "_failures", [])
     monkeypatch.setattr(cache, "_directory", str(tmp_path / "cache"))
@@ -153,7 +155,7 @@ def fails(number):
 
 
 def doubled(offset: float):
-    """Return what a kernel gives that no earlier test has compiled."""
+    """Return the result of a kernel that no earlier test has compiled."""
     given = np.ones(3, np.float32)
     made = cache.kernel(jax.jit(lambda x: x * 2 + offset).lower(given))
     return made(given)[0]

@@ -1,4 +1,4 @@
-"""Stretches of records that compute the same are compiled once, whatever came before them."""
+"""Equal parts of traces are compiled once, whatever came before them."""
 import math
 
 PROGRAM = """

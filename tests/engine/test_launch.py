@@ -1,4 +1,4 @@
-"""A program is run in one step of C, and gives what JAX's own call gives; where JAX has changed, nothing is given away."""
+"""One step of C runs a program, with the results of JAX's own call. With an unknown JAX no buffer is donated."""
 from __future__ import annotations
 
 import jax
@@ -19,7 +19,7 @@ def compiled():
 
 
 def test_programs_run_without_python_between():
-    """If this fails JAX's private names have changed: programs still run, with a copy of all that they could overwrite."""
+    """If this fails, JAX's private names have changed. Programs still run, with copies of their donated inputs."""
     made, arrays = compiled()
     executable = launch.Executable(made, 2)
     assert executable.is_direct

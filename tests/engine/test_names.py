@@ -1,4 +1,4 @@
-"""Names of programs: no two that are computed otherwise have one, and what may differ between processes has none."""
+"""Names of programs: different computations have different names, and names do not depend on the process."""
 from __future__ import annotations
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""How many threads an op may use, as users say it."""
+"""The user's setting for the number of threads of an op."""
 from __future__ import annotations
 
 import numpy as np

@@ -90,7 +90,7 @@ FUNCTIONS = {
 
 
 def sizes_served_by_one_trace(name):
-    """The sizes that a trace at size 4 admits; at each its plan gives what JAX does."""
+    """Return the sizes that a trace at size 4 admits. At each its plan gives JAX's results."""
     fn, unknown, served = FUNCTIONS[name], Unknowns(4), []
     jax.clear_caches()      # JAX compares a size with all known sizes, and the comparisons split the traces.
     with jax.enable_x64(True), jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
@@ -107,7 +107,7 @@ def sizes_served_by_one_trace(name):
 
 @pytest.fixture(scope="module")
 def served():
-    """By the function's name; from a process of its own, since caches of JAX that stay know the sizes of other tests."""
+    """Return the sizes by function name, from a process of its own, since JAX's caches know the sizes of other tests."""
     made = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     return json.loads(made.stdout)
@@ -122,7 +122,7 @@ def test_one_trace_serves_for_all_sizes_it_admits(name, served):
 
 
 def test_a_reshape_that_fits_one_size_only():
-    """JAX does not look whether the elements of an open size fit."""
+    """JAX does not check whether the elements of an open size fit."""
     unknown = Unknowns(5)
     plan = Plan(*trace(lambda x: lax.reshape(x, (5, 5)), [jax.ShapeDtypeStruct((5, unknown.size(0, 1)), np.float32)]), has_open=True)
     assert plan.at((5,))([np.ones((5, 5), np.float32)])[0].shape == (5, 5)
@@ -156,7 +156,7 @@ def test_planes():
 
 
 def test_few_traces(monkeypatch):
-    """Growing sequences are traced a few times, not once a length."""
+    """Growing sequences are traced a few times, not once for each length."""
     import jtorch as torch
     traced = []
     monkeypatch.setattr(families, "trace", lambda *args, **kw: traced.append(1) or trace(*args, **kw))
@@ -172,7 +172,7 @@ def test_few_traces(monkeypatch):
 
 
 def test_bodies_take_open_sizes_for_integers():
-    """``isinstance(size, int)`` is False for an open size, and the trace would go a way that no size goes."""
+    """``isinstance(size, int)`` is False for an open size, so the JAX trace would take a wrong branch."""
     # These files handle the caller's arguments.
     facts = {"autocast.py", "facts.py", "layout.py", "out_dtypes.py", "registry.py"}
     for path in (Path(families.__file__).parents[1] / "ops").rglob("*.py"):

@@ -1,4 +1,4 @@
-"""Host arrays in JAX's memory: the same elements, dtype and place by either way, and never the host's own memory."""
+"""Host arrays in JAX's memory: both paths keep elements, dtype and device, and never share the host's memory."""
 import jax
 import ml_dtypes
 import numpy as np

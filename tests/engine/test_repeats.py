@@ -1,4 +1,4 @@
-"""Where a sequence of calls is cut so that its pieces are alike."""
+"""Cuts of a sequence of calls into equal pieces."""
 from itertools import pairwise
 
 import pytest

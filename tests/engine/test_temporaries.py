@@ -1,4 +1,4 @@
-"""The memory that a large program takes on the way is kept between its runs, as far as programs in use need it."""
+"""The memory of a large program's temporaries is kept between its runs, as far as programs in use need it."""
 from __future__ import annotations
 
 import os

@@ -1,4 +1,4 @@
-"""Threads that compile for the first time at once find what is made once for all of them."""
+"""Threads that compile for the first time at once share objects that are made once."""
 from __future__ import annotations
 
 import threading

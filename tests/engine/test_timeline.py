@@ -1,4 +1,4 @@
-"""jtorch.engine.trace() and what torch.profiler makes of it; the report as a page and in words."""
+"""jtorch.engine.trace() and torch.profiler's use of it; the report as a page and in words."""
 from __future__ import annotations
 
 import gzip
@@ -25,7 +25,7 @@ def fresh():
 
 
 class Trained:
-    """A small model and its training step."""
+    """A small model with its training step."""
 
     def __init__(self, width=16):
         self.w = torch.randn(width, width, requires_grad=True)
@@ -93,7 +93,7 @@ def test_the_file_is_chromes(tmp_path, name):
 
 
 def _assert_nested(events):
-    """Spans of a thread lie in or behind one another, or a viewer draws them wrongly."""
+    """Check that spans of a thread are nested or disjoint, as viewers demand."""
     ends: list[float] = []
     for e in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
         while ends and ends[-1] <= e["ts"] + 1e-2:
@@ -136,7 +136,7 @@ def test_watching_changes_no_number():
 
 @needs_auto
 def test_a_trace_without_a_program_is_seen_to_run_call_by_call(monkeypatch):
-    """As on an accelerator, where calls are held back from the first on."""
+    """An accelerator defers calls from the first on in this way."""
     monkeypatch.setattr("jtorch.engine.trie.ENGINE_MODE", "hot")
     engine.forget()
     with engine.trace() as timeline:
@@ -188,7 +188,7 @@ def test_table_has_pytorchs_columns(torch):
 # ---------------------------------------------------------------- the report
 
 class Tags(html.parser.HTMLParser):
-    """Whether every tag is closed in order."""
+    """A parser that checks that every tag is closed in order."""
 
     def __init__(self):
         super().__init__()

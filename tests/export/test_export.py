@@ -1,4 +1,4 @@
-"""torch.export: programs give the model's numbers, for the sizes that they accept, and are saved without its Python."""
+"""torch.export: programs give the model's numbers for all accepted sizes, and are saved without its Python."""
 import copy
 import io
 

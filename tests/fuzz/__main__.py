@@ -1,4 +1,4 @@
-"""``python tests/fuzz N [--seed S]``: runs N random programs with PyTorch and with jtorch, and prints all that differ.
+"""``python tests/fuzz N [--seed S]``: run N random programs with PyTorch and with jtorch, and print all differences.
 
 The programs run in processes of their own, since there are some that end PyTorch with a segmentation fault.
 """
@@ -22,7 +22,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 
 
 def main() -> int:
-    """Runs the programs; the status says whether any differed."""
+    """Run the programs. Return 1 if any differed."""
     given = _arguments()
     if given.progress:
         _work(given)
@@ -56,7 +56,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _supervised(given: argparse.Namespace, seed: int, count: int) -> dict:
-    """Runs a part in a process, and goes on behind a program that ends the process."""
+    """Run a part in a process, and continue after a program that ends the process."""
     until = time.time() + given.seconds
     total: dict = {"done": 0, "kinds": collections.Counter(), "crashes": []}
     end = seed + count

@@ -1,4 +1,4 @@
-"""What statements are put together of: names, numbers, dims, indices, shapes, and what they ask of a tensor."""
+"""The parts of statements: names, numbers, dims, indices, shapes, and questions about a tensor."""
 from __future__ import annotations
 
 import random
@@ -12,7 +12,7 @@ EMPTY = [(0,), (0, 3), (3, 0), (2, 0, 3), (0, 1), (1, 0), (0, 0)]
 
 
 class Chooser:
-    """Chooses the next statement of a program from what the names so far are bound to."""
+    """Chooses the next statement of a program by the objects bound so far."""
 
     def __init__(self, rng: random.Random, pool: Pool):
         self.rng, self.pool, self.made = rng, pool, 0
@@ -22,43 +22,43 @@ class Chooser:
     # ------------------------------------------------------------ names
 
     def tensors(self, fits: Callable[[Any], bool] = lambda t: True) -> list[str]:
-        """The names of the tensors that fit."""
+        """Return the names of the tensors that fit."""
         return [n for n, t in self.pool.items() if n[0] == "t" and fits(t)]
 
     def tensor(self, fits: Callable[[Any], bool] = lambda t: True) -> str:
-        """One of them, late ones more often; any tensor if none fits."""
+        """Choose a fitting tensor, late ones more often; any tensor if none fits."""
         names = self.tensors(fits) or self.tensors()
         return names[max(self.rng.randrange(len(names)), self.rng.randrange(len(names)))]
 
     def of(self, name: str) -> Any:
-        """What a name is bound to."""
+        """Return the object of a name."""
         return self.pool[name]
 
     def new(self, kind: str = "t") -> str:
-        """A name that is not in use."""
+        """Return a new name."""
         self.made += 1
         return f"{kind}{self.made}"
 
     def number(self) -> str:
-        """A small number."""
+        """Choose a small number."""
         return self.rng.choice(["2", "-1", "0.5", "3", "1.5", "0", "-2"])
 
     def dim(self, t: Any, more: int = 0) -> int:
-        """A dim of a tensor, rarely one that does not exist."""
+        """Choose a dim of a tensor, rarely a missing one."""
         n = t.dim() + more
         if not n or self.rng.random() < 0.03:
             return self.rng.choice([0, 1, 4, -1])
         return self.rng.randrange(-n, n)
 
     def of_shape(self, shape: Any, dtype: Any) -> str:
-        """A tensor that broadcasts to a shape: one of the pool if one does, else a new one."""
+        """Return a tensor that broadcasts to a shape, from the pool if possible."""
         fitting = self.tensors(lambda o: o.dtype == dtype and broadcasts(o.shape, shape))
         if fitting and self.rng.random() < 0.6:
             return self.rng.choice(fitting)
         return self.fresh(tuple(self.rng.choice([n, n, n, 1]) for n in shape), dtype)
 
     def fresh(self, shape: tuple[int, ...], dtype: Any) -> str:
-        """The source of a new tensor."""
+        """Return the source of a new tensor."""
         count = 1
         for n in shape:
             count *= n
@@ -72,17 +72,17 @@ class Chooser:
 
 
 def broadcasts(shape: Any, to: Any) -> bool:
-    """Whether a shape broadcasts to another one."""
+    """Return whether a shape broadcasts to another one."""
     return len(shape) <= len(to) and all(a in (1, b) for a, b in zip(reversed(shape), reversed(to), strict=False))
 
 
 def broadcastable(a: Any, b: Any) -> bool:
-    """Whether two shapes broadcast against each other."""
+    """Return whether two shapes broadcast against each other."""
     return all(m == n or 1 in (m, n) for m, n in zip(reversed(a), reversed(b), strict=False))
 
 
 def index(c: Chooser, shape: Any) -> str:
-    """A basic index of a shape."""
+    """Choose a basic index of a shape."""
     items = []
     for n in shape[:c.rng.randint(0, len(shape))]:
         kind = c.rng.random()
@@ -103,20 +103,20 @@ def index(c: Chooser, shape: Any) -> str:
 
 
 def strided(c: Chooser, t: Any) -> str:
-    """Arguments of as_strided."""
+    """Choose arguments of as_strided."""
     size = tuple(c.rng.choice([1, 2, 3]) for _ in range(c.rng.randint(0, 2)))
     stride = tuple(c.rng.choice([1, 2, 3, 1, 0]) for _ in size)
     return f"{size}, {stride}" + c.rng.choice(["", f", {c.rng.randint(0, 2)}"])
 
 
 def whole(t: Any) -> bool:
-    """Whether all its numbers are whole."""
+    """Return whether all numbers of a tensor are whole."""
     parts = [t.data.real, t.data.imag] if t.is_complex() else [t.data] if t.is_floating_point() else []
     return all(bool((x == x.floor()).all()) for x in parts)
 
 
 def windows(t: Any) -> bool:
-    """Whether windows overlap: PyTorch does not see it, and computes what was computed again."""
+    """Return whether a tensor's windows overlap. PyTorch does not check this, and computes with written elements."""
     reach = 0
     for s, n in sorted([(s, n) for n, s in zip(t.shape, t.stride(), strict=True) if n > 1 and s]):
         if s <= reach:

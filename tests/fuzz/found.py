@@ -1,4 +1,4 @@
-"""Programs that once differed from PyTorch, found by the fuzzer and made small: name -> statements."""
+"""Programs with a past difference from PyTorch, found by the fuzzer and shortened: name -> statements."""
 from __future__ import annotations
 
 from found_later import FOUND_LATER

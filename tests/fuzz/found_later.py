@@ -1,4 +1,4 @@
-"""More of ``found.py``: mostly what nodes have saved, and strides."""
+"""More of ``found.py``: mostly saved values of nodes, and strides."""
 from __future__ import annotations
 
 FOUND_LATER = {

@@ -1,4 +1,4 @@
-"""More of ``found.py``: leaves that change, and hooks."""
+"""More of ``found.py``: changed leaves, and hooks."""
 from __future__ import annotations
 
 FOUND_LEAVES = {

@@ -1,4 +1,4 @@
-"""More of ``found.py``: what graphs have saved, and tensors that were swapped."""
+"""More of ``found.py``: saved values of graphs, and swapped tensors."""
 from __future__ import annotations
 
 FOUND_SAVED = {

@@ -1,20 +1,20 @@
-"""What tensors do, as a few hundred lines of NumPy: a second opinion for where PyTorch is not installed.
+"""A model of tensors in a few hundred lines of NumPy, to compare with where PyTorch is not installed.
 
 Modelled, for float64 on the CPU:
 
-- Views: a tensor is a NumPy view of a flat array, so shape, strides, offset and whom a write reaches are NumPy's answer.
+- Views: a tensor is a NumPy view of a flat array, so NumPy gives shape, strides, offset and the effect of a write.
 - Writes: in-place arithmetic, filling, copying, assignment at slices, numbers and masks; through any view.
-- NumPy's writes to what ``numpy()`` gave; ``detach()`` and ``.data``; ``no_grad``.
-- Versions: counted by writes, shared by views and ``detach()``; not counted are NumPy's writes, and ``.data`` counts its own.
-- ``requires_grad`` and ``is_leaf``, also of a base and of other views after a write has brought a history.
-- Gradients, by forward differentiation: beside its numbers a tensor has their derivative in one direction, in which all leaves
-  move at once. It is kept per *history* (a base and its views; ``detach()`` starts another), is viewed and written as the
-  numbers are, and must be what the gradients of backward come to along that direction.
-- Which calls are refused: writes to leaves and to expanded memory, ``numpy()`` with a history, shapes that do not fit.
+- NumPy's writes to arrays of ``numpy()``; ``detach()`` and ``.data``; ``no_grad``.
+- Versions: writes count, and views and ``detach()`` share the count. NumPy's writes do not count, and ``.data`` has its own count.
+- ``requires_grad`` and ``is_leaf``, also of a base and of other views after a write has added a history.
+- Gradients, by forward differentiation: beside its numbers a tensor has their derivative in one direction. All leaves move in
+  this direction at once. Each *history* (a base and its views; ``detach()`` starts another) has its own derivatives. They are
+  viewed and written like the numbers, and must equal the gradients of backward along the direction.
+- Refused calls: writes to leaves and to expanded memory, ``numpy()`` with a history, shapes that do not fit.
 
-Not modelled: tensors without elements, views made under ``no_grad``, writes where windows overlap, strides of dims of one
-element, strides of results of arguments that are not in order, which of the calls whose saved arguments have been written to
-are reached by a backward (it may be refused then), and what it makes of writes that no version has counted.
+Not modelled: tensors without elements, views made under ``no_grad``, writes to overlapping windows, strides of dims of one
+element, strides of results of arguments that are not contiguous. If saved arguments were overwritten, the model does not know
+which calls a backward reaches, so the backward may raise. Nor does it know the gradients after uncounted writes.
 """
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ LARGEST = 1e6       # Calls with larger results are left out, because only round
 
 
 class RefusedError(Exception):
-    """Where PyTorch raises a RuntimeError, and nothing has changed."""
+    """PyTorch raises a RuntimeError here, and nothing has changed."""
 
 
 @dataclass(eq=False)
 class Memory:
-    """What tensors share: numbers, and how often they were written to by whatever way."""
+    """The memory of one or more tensors: numbers, and counts of all writes."""
 
     flat: Array
     writes: int = 0
@@ -43,14 +43,14 @@ class Memory:
 
 @dataclass(eq=False)
 class Counter:
-    """A version."""
+    """A version counter."""
 
     count: int = 0
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a backward needs of memory, with the state that the memory then had."""
+    """A node's need of memory, with the state of the memory at that time."""
 
     memory: Memory
     writes: int
@@ -59,18 +59,18 @@ class Saved:
 
     @property
     def counted(self) -> bool:
-        """Whether it was written to since, and the version says so."""
+        """Return whether there was a write since, counted by the version."""
         return self.version.count != self.count
 
     @property
     def uncounted(self) -> bool:
-        """Whether it was written to, and the version does not say so."""
+        """Return whether there was a write since, not counted by the version."""
         return not self.counted and self.memory.writes != self.writes
 
 
 @dataclass(eq=False)
 class History:
-    """What a base and its views share of autograd; ``flat`` holds the derivatives of the memory's numbers."""
+    """The autograd state of a base and its views. ``flat`` holds the derivatives of the memory's numbers."""
 
     flat: Array
     requires_grad: bool = False
@@ -88,57 +88,57 @@ class Shown:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether a gradient will flow to it."""
+        """Return whether a gradient will flow to the tensor."""
         return self.history.requires_grad
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it has no history. A view of a leaf that needs a gradient has one."""
+        """Return whether the tensor has no history. A view of a leaf with a gradient has one."""
         return not self.requires_grad or self.history.leaf is self
 
     @property
     def offset(self) -> int:
-        """Elements from the memory's start to the tensor's."""
+        """Return the number of elements from the memory's start to the tensor's."""
         return _distance(self.array, self.memory.flat)
 
     def strides(self) -> list[int]:
-        """Those of dims of several elements."""
+        """Return the strides of dims of several elements."""
         return several(self.array.shape, [s // self.array.itemsize for s in self.array.strides])
 
     # ------------------------------------------------------------ tensors made of it
 
     def view(self, of: Callable[[Array], Array]) -> Shown:
-        """A view, by what NumPy calls it."""
+        """Make a view with a function of NumPy."""
         array = of(self.array)
         if not np.may_share_memory(array, self.memory.flat):
             raise RefusedError("no strides show this memory so")
         return Shown(self.memory, self.version, self.history, array, of(self.slope))
 
     def detach(self) -> Shown:
-        """The same memory and version without the history."""
+        """Return a tensor with the same memory and version, without the history."""
         slopes = np.zeros_like(self.memory.flat)
         return Shown(self.memory, self.version, History(slopes), self.array, _like(self.array, self.memory.flat, slopes))
 
     def data(self) -> Shown:
-        """The same memory, and nothing else."""
+        """Return a tensor with the same memory only."""
         found = self.detach()
         found.version = Counter()
         return found
 
     def save(self) -> Saved:
-        """What a backward would remember now."""
+        """Return the state that a backward would save now."""
         return Saved(self.memory, self.memory.writes, self.version, self.version.count)
 
     # ------------------------------------------------------------ writes
 
     @property
     def expanded(self) -> bool:
-        """Whether a dim goes nowhere."""
+        """Return whether a dim has stride 0."""
         return 0 in self.strides()
 
     @property
     def overlaps(self) -> bool:
-        """Whether some number is shown twice."""
+        """Return whether some number is shown twice."""
         where = _like(self.array, self.memory.flat, np.arange(self.memory.flat.size))
         return np.unique(where).size < where.size
 
@@ -163,7 +163,7 @@ class Shown:
 
 
 def several(shape: Any, strides: Any) -> list[int]:
-    """The strides of dims of several elements; others' say nothing."""
+    """Return the strides of dims of several elements; the others are meaningless."""
     return [s for n, s in zip(shape, strides, strict=True) if n > 1]
 
 
@@ -176,7 +176,7 @@ def _distance(array: Array, flat: Array) -> int:
 
 
 def _like(array: Array, flat: Array, other: Array) -> Array:
-    """The view of ``other`` that ``array`` is of ``flat``."""
+    """Return the view of ``other`` with the geometry that ``array`` has in ``flat``."""
     strides = [s // flat.itemsize * other.itemsize for s in array.strides]
     return as_strided(other[_distance(array, flat):], array.shape, strides)
 
@@ -185,21 +185,21 @@ def _like(array: Array, flat: Array, other: Array) -> Array:
 
 
 def fresh(numbers: Array, slopes: Array | None = None) -> Shown:
-    """A tensor of memory of its own, in order, without a history."""
+    """Make a contiguous tensor with its own memory and without a history."""
     flat = np.array(numbers, np.float64).reshape(-1)
     history = History(np.zeros_like(flat) if slopes is None else np.array(slopes, np.float64).reshape(-1))
     return Shown(Memory(flat), Counter(), history, flat.reshape(numbers.shape), history.flat.reshape(numbers.shape))
 
 
 def leaf(of: Shown) -> Shown:
-    """``of.requires_grad_()``: it moves in a direction of its own, the same at each run."""
+    """``of.requires_grad_()``: give the leaf a direction of its own, the same in each run."""
     of.slope[...] = np.cos(1 + np.arange(of.array.size)).reshape(of.array.shape)
     of.history.requires_grad, of.history.leaf = True, of
     return of
 
 
 def computed(numbers: Array, slopes: Array, args: tuple[Shown, ...], saved: tuple[Saved, ...] = (), *, grad: bool = True) -> Shown:
-    """What a call makes of its arguments."""
+    """Make the result of a call of tensors."""
     needs = grad and any(t.requires_grad for t in args)
     found = fresh(np.asarray(numbers), np.asarray(slopes) if needs else None)
     found.history.requires_grad = needs
@@ -223,20 +223,20 @@ BINARY: dict[str, tuple[Callable, Callable, bool]] = {
 
 
 def unary(name: str, t: Shown, *, grad: bool) -> Shown:
-    """A call of one argument."""
+    """Call a function of one argument."""
     number, slope, saves = UNARY[name]
     return computed(number(t.array), slope(t.array, t.slope), (t,), (t.save(),) * saves, grad=grad)
 
 
 def binary(name: str, a: Shown, b: Shown, *, grad: bool) -> Shown:
-    """A call of two arguments that broadcast."""
+    """Call a function of two arguments that broadcast."""
     number, slope, saves = BINARY[name]
     together(a.array.shape, b.array.shape)
     return computed(number(a.array, b.array), slope(a.array, b.array, a.slope, b.slope), (a, b), (a.save(), b.save()) * saves, grad=grad)
 
 
 def unary_(name: str, t: Shown, *, grad: bool) -> None:
-    """The same in place: its backward gets a copy of what was there."""
+    """Call a function of one argument in place. Its backward gets a copy of the old values."""
     number, slope, _ = UNARY[name]
     t.write(..., number(t.array), slope(t.array, t.slope), grad=grad)
 
@@ -254,7 +254,7 @@ def binary_(name: str, t: Shown, other: Shown, at: Any = ..., *, grad: bool) -> 
 
 
 def together(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape to which two broadcast."""
+    """Return the shape to which two shapes broadcast."""
     try:
         return np.broadcast_shapes(a, b)
     except ValueError:
@@ -262,12 +262,12 @@ def together(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def total(t: Shown, dim: int | None, *, grad: bool) -> Shown:
-    """The sum over a dim, or over all."""
+    """Return the sum over a dim, or over all."""
     return computed(t.array.sum(dim), t.slope.sum(dim), (t,), grad=grad)
 
 
 def taken(t: Shown, at: Any, *, grad: bool) -> Shown:
-    """What stands at a mask or at a list of places: a copy."""
+    """Return a copy of the elements at a mask or at a list of places."""
     return computed(t.array[at], t.slope[at], (t,), grad=grad)
 
 
@@ -288,5 +288,5 @@ def expanded(a: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _writable(a: Array, view: Array) -> Array:
-    """The same view of ``a``, which NumPy gives for reading only."""
+    """Return the same view of ``a`` for writing; NumPy returns it read-only."""
     return as_strided(a, view.shape, view.strides)

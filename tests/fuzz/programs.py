@@ -1,4 +1,4 @@
-"""Runs random programs with PyTorch and with jtorch, and compares all that can be seen after each step."""
+"""Run random programs with PyTorch and with jtorch, and compare all visible state after each step."""
 from __future__ import annotations
 
 import copy
@@ -21,7 +21,7 @@ LIMIT = 1e6         # A program ends once its numbers exceed this, because only 
 
 
 class World:
-    """One library's side of a program: what its names are bound to, and what its hooks have logged."""
+    """One library's side of a program: the objects of its names, and the log of its hooks."""
 
     def __init__(self, xp: ModuleType):
         self.xp = xp
@@ -30,7 +30,7 @@ class World:
         self.names: dict[str, Any] = {"xp": xp, "np": np, "copy": copy, "log": self.log, "poke": poke}
 
     def run(self, line: str) -> tuple:
-        """What the statement comes to: nothing, or the type and first sentence of its error."""
+        """Run a statement. Return None, or the type and first sentence of its error."""
         try:
             exec(_compiled(line), self.names)
             self._settle()
@@ -40,7 +40,7 @@ class World:
         return ()
 
     def _settle(self) -> None:
-        """Ends a record that holds back a check of values, so that its error is that of the statement."""
+        """End a trace with a deferred check of values, so that its error belongs to the statement."""
         if self.xp.__name__ != "jtorch" or not HOT:
             return
         engine = self.xp.engine
@@ -52,11 +52,11 @@ class World:
                 raise
 
     def pool(self) -> dict[str, Any]:
-        """The tensors and arrays by name."""
+        """Return the tensors and arrays by name."""
         return {n: x for n, x in self.names.items() if re.fullmatch(r"[tn]\d+", n)}
 
     def state(self, *, values: bool, history: bool) -> dict[str, Any]:
-        """All that can be seen of the tensors and arrays."""
+        """Return the visible state of the tensors and arrays."""
         pool = self.pool()
         tensors = {n: t for n, t in pool.items() if isinstance(t, self.xp.Tensor)}
         groups: dict[int, str] = {}
@@ -75,7 +75,7 @@ class World:
 
 
 def poke(t: Any, number: float) -> None:
-    """Writes a tensor's first element through its address."""
+    """Write a tensor's first element through its address."""
     dtype = np.dtype(str(t.dtype).removeprefix("torch."))
     memory = (ctypes.c_char * dtype.itemsize).from_address(t.data_ptr())
     np.frombuffer(memory, dtype)[...] = np.array(number).astype(dtype)
@@ -94,7 +94,7 @@ def _compiled(line: str) -> Any:
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a message."""
+    """Return the first sentence of a message."""
     return re.split(r"(?<=[.!?])\s|\n", text.strip(), maxsplit=1)[0]
 
 
@@ -124,7 +124,7 @@ def _described(t: Any, *, values: bool, history: bool) -> dict[str, Any]:
 
 
 def _strides(grad: Any) -> list:
-    """The strides of dims that have several elements: in PyTorch a gradient may be a view of another one, here it is not."""
+    """Return the strides of dims with several elements. In PyTorch a gradient may be a view of another one."""
     return [s for n, s in zip(grad.shape, grad.stride(), strict=True) if n != 1]
 
 
@@ -132,14 +132,14 @@ def _strides(grad: Any) -> list:
 
 
 class Scale:
-    """The largest number a program has had, against which differences are measured."""
+    """The largest number of a program; differences are relative to it."""
 
     def __init__(self):
         self.largest = 1.0
         self.nan = False
 
     def note(self, x: Any) -> None:
-        """Looks at all numbers in nested lists and dicts."""
+        """Include all numbers of nested lists and dicts."""
         if isinstance(x, dict):
             for v in x.values():
                 self.note(v)
@@ -154,7 +154,7 @@ class Scale:
 
 
 def same(a: Any, b: Any, tolerance: float) -> bool:
-    """Whether two descriptions are equal, numbers up to a tolerance."""
+    """Return whether two descriptions are equal, numbers up to a tolerance."""
     if isinstance(a, dict):
         return isinstance(b, dict) and a.keys() == b.keys() and all(same(v, b[k], tolerance) for k, v in a.items())
     if isinstance(a, (list, tuple)):
@@ -165,7 +165,7 @@ def same(a: Any, b: Any, tolerance: float) -> bool:
 
 
 def difference(expected: dict, got: dict, tolerance: float) -> str | None:
-    """The first place at which two states differ."""
+    """Return the first place at which two states differ."""
     if expected.keys() != got.keys():
         return f"names: {sorted(expected)} != {sorted(got)}"
     for name, e in expected.items():
@@ -185,7 +185,7 @@ def difference(expected: dict, got: dict, tolerance: float) -> str | None:
 
 @dataclass
 class Found:
-    """A program whose last step shows a difference."""
+    """A program with a difference after its last step."""
 
     lines: list[str]
     what: str
@@ -196,7 +196,7 @@ class Found:
 
 @dataclass
 class Looks:
-    """What is compared, and how often: reading ends a record, and asking for a ``grad_fn`` may make one."""
+    """The compared state, and the frequency: a read ends a trace, and reading ``grad_fn`` may make one."""
 
     values_every: int = 1
     history_every: int = 1
@@ -214,7 +214,7 @@ class Pair:
         self.single = False         # True once a tensor has single precision; other tensors may hold its rounded values.
 
     def step(self, line: str, last: bool = False) -> str | None:
-        """Runs a statement with both; the difference it shows, if any."""
+        """Run a statement with both libraries, and return the difference, if any."""
         self.done += 1
         self.bits = self.bits or "view(xp.int" in line
         self.note(b"t")
@@ -246,13 +246,13 @@ class Pair:
 
     @property
     def over(self) -> bool:
-        """Whether it cannot go on: numbers have grown too large, the bits of a nan are shown, or PyTorch has broken down."""
+        """Return whether the program must end: large numbers, visible bits of a nan, or a failure inside PyTorch."""
         return self.scale.largest > LIMIT or (self.bits and self.scale.nan) or self.torch.broken \
             or self.jtorch.broken
 
 
 def run(seed: int, torch: ModuleType, jtorch: ModuleType, steps: int = 16, messages: bool = False) -> Found | None:
-    """Makes and runs the program of a seed; what differs."""
+    """Make and run the program of a seed, and return its difference."""
     rng = random.Random(seed)
     looks = Looks(rng.choice([1, 1, 2, 5, 100]), rng.choice([1, 1, 3, 100]), messages)
     lines: list[str] = []
@@ -280,10 +280,10 @@ def run(seed: int, torch: ModuleType, jtorch: ModuleType, steps: int = 16, messa
 
 
 def of_rounding(lines: list[str], torch: ModuleType, jtorch: ModuleType) -> bool:
-    """Whether before the last statement numbers that are equal but for rounding show two different things.
+    """Return whether rounding before the last statement explains the difference.
 
-    Two are on different sides of an integer, or are large angles, or a zero in complex numbers has another sign: PyTorch's
-    depends on the processor's vectors, and branch cuts, angles and reciprocals show it.
+    Two numbers may be on different sides of an integer, or be large angles. A zero in complex numbers may have another sign:
+    PyTorch's depends on the processor's vectors, and branch cuts, angles and reciprocals show it.
     """
     worlds = World(torch), World(jtorch)
     of_angles = any(re.search(r"\b(sin|cos|tan|polar|sinc)_?\(", line) for line in lines)
@@ -313,7 +313,7 @@ def _of_other_sign(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def _apart(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether an integer lies between two numbers that are nearly the same."""
+    """Return whether an integer lies between two nearly equal numbers."""
     near = np.isclose(a, b, rtol=1e-6, atol=1e-9)
     return ((np.floor(a) != np.floor(b)) | (np.ceil(a) != np.ceil(b)))[near].any()
 
@@ -324,7 +324,7 @@ def _parts(t: Any) -> np.ndarray:
 
 
 def replay(lines: list[str], torch: ModuleType, jtorch: ModuleType, looks: Looks) -> Found | None:
-    """Runs given statements; what differs first."""
+    """Run given statements, and return the first difference."""
     pair = Pair(torch, jtorch, looks)
     for i, line in enumerate(lines):
         what = pair.step(line, last=i == len(lines) - 1)
@@ -338,7 +338,7 @@ def _kind(what: str) -> str:
 
 
 def shrunk(found: Found, torch: ModuleType, jtorch: ModuleType, looks: Looks) -> Found:
-    """The same difference from fewer statements."""
+    """Find the same difference with fewer statements."""
     best = found
     changed = True
     while changed:

@@ -17,7 +17,7 @@ DTYPES = ["float64"] * 6 + ["float32"] * 3 + ["int64"] * 2 + ["complex128", "boo
 
 
 def start(c: Chooser) -> list[str]:
-    """Binds the first tensors: leaves, shared NumPy memory, plain ones."""
+    """Bind the first tensors: leaves, shared NumPy memory, plain ones."""
     lines = []
     for _ in range(c.rng.randint(2, 4)):
         dtype, shape = c.rng.choice(DTYPES), c.rng.choice(EMPTY if c.rng.random() < 0.15 else SHAPES)
@@ -43,7 +43,7 @@ def start(c: Chooser) -> list[str]:
 
 
 def factored(c: Chooser, count: int) -> tuple[int, ...]:
-    """A shape with this many elements."""
+    """Choose a shape with this many elements."""
     shape = []
     while count > 1 and len(shape) < 4:
         n = c.rng.choice([d for d in range(2, count + 1) if count % d == 0])
@@ -57,13 +57,13 @@ def factored(c: Chooser, count: int) -> tuple[int, ...]:
 
 
 def view(c: Chooser, only: str | None = None) -> list[str]:
-    """One new name for a view."""
+    """Bind one new name to a view."""
     name = only or c.tensor()
     return [f"{c.new()} = {viewed(c, name)}"]
 
 
 def viewed(c: Chooser, name: str) -> str:
-    """The expression of a view."""
+    """Return the expression of a view."""
     t = c.of(name)
     r, n = c.rng, t.dim()
     a, b = c.dim(t), c.dim(t)
@@ -95,7 +95,7 @@ def viewed(c: Chooser, name: str) -> str:
 
 
 def parts(c: Chooser) -> list[str]:
-    """Names for the outputs of an op that gives several views."""
+    """Bind names to the outputs of an op with several views."""
     name = c.tensor(lambda t: t.dim() > 0 and t.numel())
     t = c.of(name)
     d = c.dim(t)
@@ -118,7 +118,7 @@ BINARY = ["+", "-", "*", "/", "<", "==", ">=", "//", "%", "!="]
 
 
 def arithmetic(c: Chooser) -> list[str]:
-    """A new tensor from others."""
+    """Bind a new tensor computed from others."""
     kind = c.rng.random()
     new = c.new()
     if kind < 0.4:
@@ -136,7 +136,7 @@ def arithmetic(c: Chooser) -> list[str]:
 
 
 def binary(c: Chooser) -> str:
-    """An arithmetic expression."""
+    """Return an arithmetic expression."""
     name = c.tensor()
     if c.rng.random() < 0.4:
         return c.rng.choice([f"{name} {c.rng.choice(BINARY if not c.of(name).requires_grad else BINARY[:4])} {c.number()}", f"{c.number()} {c.rng.choice(BINARY[:4])} {name}"])
@@ -158,7 +158,7 @@ def binary(c: Chooser) -> str:
 
 
 def reduction(c: Chooser) -> str:
-    """A reduction, over a dim or over all."""
+    """Return a reduction over a dim or over all."""
     name = c.tensor()
     d = c.dim(c.of(name))
     fn = c.rng.choice(["sum", "mean", "prod", "amax", "amin", "std", "logsumexp", "any", "all", "argmax", "norm", "count_nonzero", "cumsum", "softmax"])
@@ -174,7 +174,7 @@ def reduction(c: Chooser) -> str:
 
 
 def other_op(c: Chooser) -> str:
-    """Ops that copy, join, choose and convert."""
+    """Return an op that copies, joins, chooses or converts."""
     name = c.tensor()
     t = c.of(name)
     r, d = c.rng, c.dim(t)
@@ -229,7 +229,7 @@ CONTIGUOUS = "memory_format=xp.contiguous_format"    # Gradients are views of ot
 
 
 def backward(c: Chooser) -> list[str]:
-    """A backward, a gradient, or what has to do with them."""
+    """Return a backward, a gradient, or a related statement."""
     name = c.tensor(lambda t: t.requires_grad)
     leaf = c.tensor(lambda t: t.requires_grad)
     r = c.rng
@@ -252,7 +252,7 @@ def backward(c: Chooser) -> list[str]:
 
 
 def hook(c: Chooser) -> list[str]:
-    """A hook on a tensor or on its node."""
+    """Return a hook on a tensor or on its node."""
     name, other = c.tensor(lambda t: t.requires_grad), c.tensor(lambda t: t.requires_grad)
     n = c.made
     c.made += 1
@@ -268,7 +268,7 @@ def hook(c: Chooser) -> list[str]:
 
 
 def mutation(c: Chooser) -> list[str]:
-    """A product whose argument is written to before its backward, so that versions are checked."""
+    """Return a product whose argument is written to before its backward, to test versions."""
     name = c.tensor(lambda t: t.requires_grad and not windows(t))
     if windows(c.of(name)):
         return view(c)
@@ -282,7 +282,7 @@ def mutation(c: Chooser) -> list[str]:
 
 
 def behind(c: Chooser) -> list[str]:
-    """A product whose argument is written to where autograd does not notice: backward uses what is there by then."""
+    """Return a product with an untracked write to its argument: backward uses the present memory."""
     name = c.tensor(lambda t: t.is_floating_point() and not windows(t))
     if not c.of(name).is_floating_point() or windows(c.of(name)):
         return view(c)
@@ -303,7 +303,7 @@ def behind(c: Chooser) -> list[str]:
 
 
 def host(c: Chooser) -> list[str]:
-    """NumPy arrays that share memory, and writes to them."""
+    """Return NumPy arrays with shared memory, and writes to them."""
     arrays, c.hosted = [n for n in c.pool if n[0] == "n"], True
     name = c.tensor(lambda t: not t.requires_grad)
     new = c.new("n")
@@ -318,7 +318,7 @@ def host(c: Chooser) -> list[str]:
 
 
 def address(c: Chooser) -> list[str]:
-    """Addresses, and writes through them, of which neither autograd nor the tensor is told."""
+    """Return writes through addresses, unknown to autograd and to the tensor."""
     name, written = c.tensor(), c.tensor(lambda t: t.numel() and not t.requires_grad)
     may = c.of(written).numel() and not c.of(written).requires_grad
     poke = f"poke({written}, {c.number()})" if may else f"{written}.data_ptr()"
@@ -326,7 +326,7 @@ def address(c: Chooser) -> list[str]:
 
 
 def forget(c: Chooser) -> list[str]:
-    """Drops a name."""
+    """Drop a name."""
     names = self_names = c.tensors()
     if len(names) < 4:
         return view(c)
@@ -339,7 +339,7 @@ KINDS: list[tuple[float, Callable[[Chooser], list[str]]]] = [
 
 
 def statement(c: Chooser) -> list[str]:
-    """The next statements of a program, mostly one; some in a grad mode of their own."""
+    """Return the next statements of a program, mostly one; some in a grad mode of their own."""
     kinds, weights = [k for _, k in KINDS], [w for w, _ in KINDS]
     lines = c.rng.choices(kinds, weights)[0](c)
     if len(lines) == 1 and "with " not in lines[0] and c.rng.random() < 0.1:

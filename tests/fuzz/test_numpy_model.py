@@ -1,4 +1,6 @@
-"""Random programs against the model in ``numpy_model.py``: jtorch everywhere, PyTorch (so, the model) where it is installed."""
+"""Compare random programs with the model in ``numpy_model.py``: jtorch always, and PyTorch (a test of the model) if
+installed.
+"""
 from __future__ import annotations
 
 import contextlib
@@ -36,7 +38,7 @@ BUDGET = settings(max_examples=15 if HOT else 50, stateful_step_count=50, derand
 
 @dataclass(eq=False)
 class Both:
-    """A tensor of the library beside the model's; or an array that ``numpy()`` gave beside that of the model's memory."""
+    """A tensor of the library with the model's; or an array of ``numpy()`` with the model's memory."""
 
     got: Any
     shown: Any
@@ -47,7 +49,7 @@ View = tuple[Callable, Callable]        # The functions of NumPy and of the libr
 
 
 class Programs(RuleBasedStateMachine):
-    """Each rule is a call of the library and of the model; after each all tensors are compared."""
+    """Each rule is a call of the library and of the model. After each rule all tensors are compared."""
 
     tensors, arrays = Bundle("tensors"), Bundle("arrays")
 
@@ -61,11 +63,11 @@ class Programs(RuleBasedStateMachine):
     # ------------------------------------------------------------ carrying out
 
     def mode(self):
-        """The grad mode that the program is in."""
+        """Return the current grad mode of the program."""
         return contextlib.nullcontext() if self.grad else self.xp.no_grad()
 
     def both(self, of_model, of_library) -> Any:
-        """Carries a call out on both sides: both results, or none where both refuse."""
+        """Run a call on both sides. Return both results, or None if both refuse."""
         try:
             shown = of_model()
         except RefusedError:
@@ -77,7 +79,7 @@ class Programs(RuleBasedStateMachine):
             return Both(shown=shown, got=of_library())
 
     def made(self, of_model, of_library) -> Any:
-        """A new tensor, or none: where the call is refused, or its numbers are too large."""
+        """Make a new tensor. Return None if the call is refused or its numbers are too large."""
         found = self.both(of_model, of_library)
         if found is None or np.abs(found.shown.array).max() > LARGEST:
             return multiple()
@@ -87,14 +89,14 @@ class Programs(RuleBasedStateMachine):
         return found
 
     def written(self, t: Both, of_model, of_library) -> None:
-        """A write. What it would overflow or write twice is left out."""
+        """Write on both sides. Skip writes that overflow or write an element twice."""
         if t.shown.overlaps and not t.shown.expanded:
             return
         self.both(of_model, of_library)
         self.look()
 
     def look(self) -> None:
-        """Compares all tensors; their numbers not always, since reading ends a record of calls."""
+        """Compare all tensors, and their numbers sometimes, since a read ends a trace."""
         self.turn += 1
         for t in self.alive:
             described(t)
@@ -102,7 +104,7 @@ class Programs(RuleBasedStateMachine):
             self.look_at_numbers()
 
     def look_at_numbers(self) -> None:
-        """Compares numbers, and which tensors share memory."""
+        """Compare numbers and shared memory."""
         for t in self.alive:
             np.testing.assert_allclose(t.got.detach().tolist(), t.shown.array, rtol=1e-9, atol=1e-8)
         for a in self.hosted:
@@ -127,7 +129,7 @@ class Programs(RuleBasedStateMachine):
         return self.create(shape, kind)
 
     def create(self, shape: tuple[int, ...], kind: str) -> Any:
-        """A tensor without a history, a leaf that needs a gradient, or what is computed of one."""
+        """Make a tensor without a history, a leaf with a gradient, or a computed tensor."""
         numbers = np.arange(np.prod(shape, dtype=int)).reshape(shape) / 2 - 1
         leaf = kind != "plain"
         made = self.made(lambda: model.leaf(model.fresh(numbers)) if leaf else model.fresh(numbers),
@@ -167,18 +169,18 @@ class Programs(RuleBasedStateMachine):
         return self.viewed(t, data.draw(reshaped(t.shown.array.shape)))
 
     def viewed(self, t: Both, view: View) -> Any:
-        """A new tensor that shows the same memory."""
+        """Make a view."""
         return self.made(lambda: t.shown.view(view[0]), lambda: view[1](t.got)) if self.grad else multiple()
 
     def through(self, t: Both, data) -> Both:
-        """The tensor itself, or a view of it that nobody keeps: what a write goes through."""
+        """Return the tensor itself or a temporary view, as the target of a write."""
         view = data.draw(st.none() | some(t.shown.array.shape) | turned(t.shown.array.shape))
         return Both(view[1](t.got), t.shown.view(view[0])) if view and self.grad else t
 
     # ------------------------------------------------------------ arithmetic
 
     def ordered(self, result: Any, *args: Both) -> Any:
-        """The result; where the order of its memory is not modelled, a copy that is in order."""
+        """Return the result, or a contiguous copy if the model does not know its memory order."""
         known = args and all(a.shown.array.flags.c_contiguous for a in args)
         return result if known else result.clone(memory_format=self.xp.contiguous_format)
 
@@ -221,7 +223,7 @@ class Programs(RuleBasedStateMachine):
                          lambda: getattr(t.got, name + "_")(other.got))
 
     def apart(self, other: Both, t: Both) -> Both:
-        """The same numbers in other memory: PyTorch may read what is written already."""
+        """Copy the numbers to other memory, since PyTorch may read written elements."""
         if other.shown.memory is not t.shown.memory or other is t:
             return other
         with self.mode():
@@ -290,7 +292,7 @@ class Programs(RuleBasedStateMachine):
         self.look_at_gradients(t)
 
     def look_at_gradients(self, t: Both) -> None:
-        """Compares those of the tensor's sum with how it moves when all leaves do."""
+        """Compare the gradients of the tensor's sum with its change when all leaves move."""
         if not t.shown.requires_grad:
             return
         saved = t.shown.history.saved
@@ -307,19 +309,19 @@ class Programs(RuleBasedStateMachine):
 
 
 def described(t: Both) -> None:
-    """Compares what can be seen of a tensor without its numbers."""
+    """Compare the visible state of a tensor without its numbers."""
     got, shown = t.got, t.shown
     seen = (tuple(got.shape), model.several(got.shape, got.stride()), got.storage_offset(), got.requires_grad, got.is_leaf, got._version)
     assert seen == (shown.array.shape, shown.strides(), shown.offset, shown.requires_grad, shown.is_leaf, shown.version.count)
 
 
 def groups(of: list) -> list[int]:
-    """For each the first that is equal to it."""
+    """Return for each element the first element equal to it."""
     return [of.index(x) for x in of]
 
 
 def tame(name: str, t: Both, other: Both) -> bool:
-    """Whether what a write leaves behind is not too large."""
+    """Return whether the numbers after a write are not too large."""
     if name == "mul":
         return np.abs(t.shown.array).max() * np.abs(other.shown.array).max() <= LARGEST
     return np.abs(t.shown.array).max() + np.abs(other.shown.array).max() <= LARGEST
@@ -330,20 +332,20 @@ def tame(name: str, t: Both, other: Both) -> bool:
 
 @st.composite
 def indices(draw, shape: tuple[int, ...]) -> tuple:
-    """Numbers and slices that leave some elements."""
+    """Choose numbers and slices that leave some elements."""
     items = [draw(st.sampled_from(part(n))) for n in shape[:draw(st.integers(min(1, len(shape)), len(shape)))]]
     return (*items, *[None] * draw(st.sampled_from([0, 0, 0, 1])), ...)
 
 
 def part(n: int) -> list:
-    """What an index may leave of a dim."""
+    """Choose the part of a dim that an index leaves."""
     if n == 1:
         return [slice(None), 0]
     return [slice(1, None), n // 2, slice(None, None, 2), slice(0, n - 1), slice(None), -1, slice(n - 1, None)]
 
 
 def some(shape: tuple[int, ...]) -> st.SearchStrategy[View]:
-    """Views of some of the elements."""
+    """Return views of some of the elements."""
     return st.one_of(indices(shape).map(lambda at: (lambda a: a[at], lambda t: t[at])), *[windows(shape)] * (len(shape) > 0),
                      *[diagonals(shape)] * (len(shape) > 1))
 
@@ -361,7 +363,7 @@ def diagonals(shape: tuple[int, ...]) -> st.SearchStrategy[View]:
 
 
 def turned(shape: tuple[int, ...]) -> st.SearchStrategy[View]:
-    """Views with the dims in another order."""
+    """Return views with the dims in another order."""
     if len(shape) < 2:
         return reshaped(shape)
     orders = st.sampled_from(list(itertools.permutations(range(len(shape))))[:0:-1])
@@ -370,7 +372,7 @@ def turned(shape: tuple[int, ...]) -> st.SearchStrategy[View]:
 
 
 def reshaped(shape: tuple[int, ...]) -> st.SearchStrategy[View]:
-    """Views of another shape; for some memory there is none."""
+    """Return views of another shape; some memory has none."""
     count, wide = int(np.prod(shape)), tuple(n if n > 1 else 3 for n in shape)
     sizes = st.sampled_from([(-1,), *[size for n in (2, 3, 4) if count % n == 0 for size in ((n, -1), (-1, n), (n, 1, -1))]])
     return st.one_of(

@@ -1,4 +1,4 @@
-"""A slice of the fuzzer with a fixed seed, and programs that it has found differences with, each under a name."""
+"""A slice of the fuzzer with a fixed seed, and programs with a past difference, each under a name."""
 from __future__ import annotations
 
 import gc
@@ -14,13 +14,13 @@ pytestmark = [pytest.mark.core, pytest.mark.conformance]
 
 @pytest.fixture
 def jtorch():
-    """The package under test."""
+    """Return the package under test."""
     return library("jtorch")
 
 
 @pytest.fixture(autouse=True, scope="module")
 def frozen():
-    """Collections, and what looks for who refers to a tensor, do not go through all that the tests before have left."""
+    """Freeze the objects of earlier tests, so that collections and searches for referrers skip them."""
     gc.collect()
     gc.freeze()
     yield
@@ -29,7 +29,7 @@ def frozen():
 
 @pytest.fixture(autouse=True)
 def quiet():
-    """Programs do much that PyTorch warns of, once per process."""
+    """Ignore warnings, since PyTorch warns of many statements once per process."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -51,7 +51,7 @@ def test_what_the_fuzzer_has_found_stays_mended(name, history_every, torch, jtor
 
 
 def test_a_difference_is_seen_and_shrunk(torch, jtorch, monkeypatch):
-    """What the fuzzer would say of a library whose in-place sine forgot to count its version."""
+    """The fuzzer finds an in-place sine that does not count its version."""
     real = Pair.step
 
     def step(self, line, last=False):

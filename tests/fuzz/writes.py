@@ -1,4 +1,4 @@
-"""Random statements that write to a tensor, change how it shows its memory, or what it shows."""
+"""Random statements that write to a tensor, or change its geometry or its memory."""
 from __future__ import annotations
 
 from typing import Any
@@ -8,12 +8,12 @@ from chooser import SHAPES, Chooser, broadcastable, broadcasts, index, strided, 
 
 
 def write(c: Chooser) -> list[str]:
-    """Something that writes to a tensor."""
+    """Return a statement that writes to a tensor."""
     return [c.rng.choice([inplace, inplace, inplace, inplace, setitem, setitem, setitem, geometry, out, augmented])(c)]
 
 
 def inplace(c: Chooser) -> str:
-    """A method that ends in an underscore."""
+    """Return a method with a final underscore."""
     name = c.tensor(lambda t: _writable(t) and not windows(t))
     t = c.of(name)
     if windows(t):
@@ -48,7 +48,7 @@ def inplace(c: Chooser) -> str:
 
 
 def setitem(c: Chooser) -> str:
-    """An assignment to an index."""
+    """Return an assignment to an index."""
     name = c.tensor(_writable)
     t = c.of(name)
     r = c.rng
@@ -74,7 +74,9 @@ def setitem(c: Chooser) -> str:
 
 
 def _in_any_order(o: Any, t: Any, source: str) -> bool:
-    """Whether writing ``o`` at a basic index of ``t`` never reads what it has written, or PyTorch sees that it would."""
+    """Return whether a write of ``o`` at a basic index of ``t`` never reads written elements, or PyTorch detects that
+    it would.
+    """
     part = _part(t, source)
     if part is None or not _meet(o, t):
         return True
@@ -85,7 +87,7 @@ def _in_any_order(o: Any, t: Any, source: str) -> bool:
 
 
 def _read(c: Chooser, value: str, t: Any) -> str:
-    """The source of a value that can be read while ``t`` is written to: what comes out must not depend on the order."""
+    """Return the source of a value that may be read while ``t`` is written, with a result independent of the order."""
     o = c.pool.get(value)
     if o is None or _apart(o, t) or (o.is_contiguous() and t.is_contiguous() and (_one_storage(o, t) or o.shape == t.shape)):
         return value
@@ -93,12 +95,12 @@ def _read(c: Chooser, value: str, t: Any) -> str:
 
 
 def _one_storage(o: Any, t: Any) -> bool:
-    """Whether PyTorch sees that they share memory: with NumPy in between it does not."""
+    """Return whether PyTorch detects their shared memory. It does not if NumPy is in between."""
     return o.untyped_storage()._cdata == t.untyped_storage()._cdata
 
 
 def _writable(t: Any) -> bool:
-    """Not an expanded tensor with a history, whose backward fails in PyTorch after a write that its forward allows."""
+    """Return False for an expanded tensor with a history: its backward fails in PyTorch after an allowed write."""
     return not (t.requires_grad and _is_expanded(t))
 
 
@@ -107,7 +109,7 @@ def _is_expanded(t: Any) -> bool:
 
 
 def augmented(c: Chooser) -> str:
-    """``t += …``, also on an index."""
+    """Return ``t += …``, also on an index."""
     name = c.tensor(lambda t: not windows(t))
     t = c.of(name)
     if windows(t):
@@ -118,7 +120,7 @@ def augmented(c: Chooser) -> str:
 
 
 def geometry(c: Chooser) -> str:
-    """What changes how a tensor shows its memory, or which it shows."""
+    """Return a statement that changes a tensor's geometry or memory."""
     name, other = c.tensor(), c.tensor()
     t = c.of(name)
     same = c.tensor(lambda o: o.dtype == t.dtype)
@@ -133,18 +135,18 @@ def geometry(c: Chooser) -> str:
 
 
 def _apart(o: Any, t: Any) -> bool:
-    """Whether what is read is not changed by what is written, unless both are the same."""
+    """Return whether the write does not change the read elements, unless both are the same."""
     return o is t or not _meet(o, t)
 
 
 def _meet(o: Any, t: Any) -> bool:
-    """Whether two tensors may show the same memory: that of a part's NumPy array does not start where that of the whole does."""
+    """Return whether two tensors may share memory. The NumPy array of a part starts elsewhere than that of the whole."""
     (a, n), (b, m) = [(s.data_ptr(), s.nbytes()) for s in (o.untyped_storage(), t.untyped_storage())]
     return a < b + m and b < a + n
 
 
 def _part(t: Any, source: str) -> Any:
-    """What a basic index gives; None where it raises."""
+    """Return the result of a basic index; None if it raises."""
     try:
         return t.data[eval(f"np.s_[{source}]", {"np": np})]
     except Exception:
@@ -152,7 +154,7 @@ def _part(t: Any, source: str) -> Any:
 
 
 def _shape_at(t: Any, source: str) -> Any:
-    """The shape of what an index gives; None where it raises."""
+    """Return the shape of the result of an index; None if it raises."""
     part = _part(t, source)
     return None if part is None else part.shape
 
@@ -162,7 +164,7 @@ OUT_BINARY = ["add", "mul", "sub", "maximum", "div", "eq"]
 
 
 def out(c: Chooser) -> str:
-    """An op that writes into ``out=``."""
+    """Return an op that writes into ``out=``."""
     if c.hosted:       # Memory shared with NumPy cannot be resized, but its tensor has changed by then.
         return setitem(c)
     name = c.tensor(lambda t: not t.requires_grad and t.dtype != c.bool_ and t.is_contiguous())
@@ -195,7 +197,9 @@ def out(c: Chooser) -> str:
 
 
 def _plain(t: Any) -> bool:
-    """Whether the strides are those of a new tensor also where a dim has one element: ``tril`` of PyTorch writes elsewhere else."""
+    """Return whether the strides are those of a new tensor, also at dims of one element. PyTorch's ``tril`` writes
+    elsewhere otherwise.
+    """
     wanted = 1
     for n, s in zip(reversed(t.shape), reversed(t.stride()), strict=True):
         if s != wanted:

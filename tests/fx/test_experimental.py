@@ -1,4 +1,4 @@
-"""torch.fx.experimental: what packages ask of a tracing that is never on."""
+"""torch.fx.experimental: the names that packages need without tracing."""
 from __future__ import annotations
 
 import importlib

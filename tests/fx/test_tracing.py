@@ -1,4 +1,4 @@
-"""Tracing: what subclasses of Tracer, wrapped functions and proxies made by hand do."""
+"""Tracing with subclasses of Tracer, wrapped functions and hand-made proxies."""
 import pytest
 
 import jtorch

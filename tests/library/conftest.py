@@ -1,4 +1,4 @@
-"""``same``: one body run by both libraries, whose results have to be the same."""
+"""``same``: run one body with both libraries, and compare the results."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,7 +9,7 @@ from libraries import library
 
 
 def plain(x: Any) -> Any:
-    """``x`` with arrays in place of tensors."""
+    """Return ``x`` with arrays in place of tensors."""
     if type(x).__name__ == "Tensor":
         return x.detach().numpy()
     return [plain(v) for v in x] if isinstance(x, (list, tuple)) else x
@@ -17,7 +17,7 @@ def plain(x: Any) -> Any:
 
 @pytest.fixture
 def same(torch):
-    """Runs a body with PyTorch and with jtorch, and compares what both give."""
+    """Run a body with PyTorch and with jtorch, and compare the results."""
     def run(body):
         np.testing.assert_equal(_rounded(plain(body(library("jtorch")))), _rounded(plain(body(torch))))
     return run

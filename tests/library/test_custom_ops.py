@@ -1,4 +1,4 @@
-"""torch.library.custom_op and what is registered with it, against PyTorch's."""
+"""torch.library.custom_op and its registrations, against PyTorch's."""
 from __future__ import annotations
 
 import itertools
@@ -10,13 +10,13 @@ _numbers = itertools.count()
 
 @pytest.fixture
 def lib(xp):
-    """A library of its own for each test."""
+    """Return a library of its own for each test."""
     with xp.library._scoped_library(f"jt{next(_numbers)}", "FRAGMENT") as made:
         yield made
 
 
 def doubled(xp, name, **kwargs):
-    """An operator made of a function that goes through NumPy."""
+    """Make an operator from a function that uses NumPy."""
     def double(x, k=2.0):
         return xp.from_numpy(x.detach().numpy() * k)
     double.__annotations__ = {"x": xp.Tensor, "k": float, "return": xp.Tensor}

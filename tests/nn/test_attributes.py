@@ -1,4 +1,4 @@
-"""What users read off modules: attributes as ints or tuples, text, constants, the names in state dicts, constructor errors."""
+"""Attributes of modules: ints or tuples, text, constants, the names in state dicts, constructor errors."""
 from __future__ import annotations
 
 import inspect

@@ -9,7 +9,7 @@ WINDOW = 3
 
 @pytest.fixture
 def same(torch):
-    """``same(run)``: what ``run(xp)`` gives is what it gives with PyTorch."""
+    """Return ``same(run)``, which compares the results of ``run(xp)`` with PyTorch's."""
     import jtorch
 
     def check(run):

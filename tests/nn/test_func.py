@@ -242,7 +242,7 @@ def test_values_that_decide_under_vmap(xp):
 
 
 def test_numbers_of_samples_are_aligned_with_the_samples(xp):
-    """``x / y`` with a number ``y`` a sample: NumPy would align it with the last dim."""
+    """``x / y`` has one number ``y`` for each sample. NumPy would align it with the last dim."""
     x, y = xp.arange(1.0, 10.0).view(3, 3), xp.tensor([1.0, 2.0, 4.0])
     for f in (xp.div, xp.fmod, xp.remainder, xp.floor_divide):
         assert xp.equal(xp.vmap(f)(x, y), xp.stack([f(a, b) for a, b in zip(x, y, strict=True)]))

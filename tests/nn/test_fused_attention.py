@@ -1,4 +1,4 @@
-"""The kernels of attention, which run on a GPU, in Pallas's interpreter here, against the formula."""
+"""The GPU kernels of attention, in Pallas's interpreter, against the formula."""
 from __future__ import annotations
 
 import functools
@@ -15,7 +15,7 @@ fn = torch.nn.functional
 
 @pytest.fixture
 def interpreted(monkeypatch):
-    """Takes the kernels wherever they fit, and gives how often."""
+    """Use the kernels wherever they fit, and return their calls."""
     taken = []
 
     def kernels(fused, formula, *arrays):
@@ -36,7 +36,7 @@ def _inputs(*size, dtype=torch.float32):
 
 
 def _all_of(of, inputs):
-    """A result and the gradients of its inputs."""
+    """Return a result and the gradients of its inputs."""
     out = of(*inputs)
     weight = torch.linspace(-1, 1, out.numel()).reshape(out.shape).to(out.dtype)
     return [x.detach().double().numpy() for x in (out, *torch.autograd.grad(out, inputs, weight))]
@@ -78,7 +78,7 @@ def test_grouped_queries(interpreted):
 
 @pytest.mark.slow
 def test_second_derivatives_and_forward_mode(interpreted):
-    """Those of the formula, since a kernel has none."""
+    """The formula computes these, since a kernel cannot."""
     inputs = _inputs(1, 1, 128, 32)
 
     def second(*x):
@@ -97,7 +97,7 @@ def test_second_derivatives_and_forward_mode(interpreted):
 
 
 def test_the_modules_take_them(interpreted):
-    """MultiheadAttention without weights, and so the layers of a Transformer."""
+    """MultiheadAttention without weights uses the kernels, and so do the layers of a Transformer."""
     torch.manual_seed(0)
     attention = torch.nn.MultiheadAttention(64, 2, batch_first=True)
     x = torch.randn(2, 128, 64)
@@ -121,7 +121,7 @@ def test_exact_products_go_by_the_formula(interpreted):
 
 
 def test_a_cpu_takes_the_formula(monkeypatch):
-    """As a process with a GPU does for what it computes on the CPU."""
+    """A process with a GPU does the same for work on the CPU."""
     monkeypatch.setattr(fused_attention, "fits", lambda *_: True)
     def plain(q, k, v):
         return q + k + v
@@ -131,7 +131,7 @@ def test_a_cpu_takes_the_formula(monkeypatch):
 
 
 def test_sizes_that_are_left_open_go_by_the_formula(interpreted):
-    """Sequences that grow: the kernels want whole blocks."""
+    """Sequences that grow have open sizes, and the kernels need whole blocks."""
     with torch.no_grad():
         for n in range(120, 136):
             q = torch.linspace(-1, 1, n * 32).reshape(1, 1, n, 32)
@@ -161,5 +161,5 @@ assert (found - expected).abs().max().item() < 1e-5
 
 
 def test_what_is_spread_over_a_mesh_goes_by_the_formula(run_python):
-    """XLA knows how to cut that up."""
+    """XLA can partition the formula."""
     run_python(ON_A_MESH, {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"})

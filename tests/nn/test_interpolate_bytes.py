@@ -1,4 +1,4 @@
-"""interpolate of bytes, which PyTorch does in whole numbers: equal to the last pixel."""
+"""interpolate of bytes equals PyTorch's to the last pixel. PyTorch computes it in integers."""
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Layers beyond PyTorch's database of modules: sizes asked for, indices and back, statistics, old files, memory formats."""
+"""More tests of layers than PyTorch's database: given sizes, indices, statistics, old files, memory formats."""
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -12,7 +12,7 @@ def numbers(*shape, seed=0):
 
 
 def both(torch, run):
-    """The arrays that ``run`` gives with each library, which must be near each other."""
+    """Return the arrays of ``run`` with each library, after a comparison."""
     import jtorch
     made = []
     for xp in (torch, jtorch):

@@ -1,4 +1,4 @@
-"""Lazy modules: parameters without a shape until the first call, and what may be done with them before."""
+"""Lazy modules: parameters without a shape until the first call, and their use before it."""
 from __future__ import annotations
 
 import copy

@@ -1,4 +1,4 @@
-"""Products whose rows do not begin where a GPU loads 16 bytes: filled up with zeros, which nobody sees."""
+"""Products padded with zeros, so that their rows begin at addresses for a GPU's 16-byte loads."""
 from __future__ import annotations
 
 import jax
@@ -11,7 +11,7 @@ from jtorch.ops.nn import linear
 
 @pytest.fixture
 def filled(monkeypatch):
-    """As on a GPU that may use TF32, from 6 features on."""
+    """Pad as on a GPU with TF32, from 6 features on."""
     monkeypatch.setattr(linear, "is_accelerated", lambda: True)
     monkeypatch.setattr(linear, "MANY", 6)
     torch.set_float32_matmul_precision("high")
@@ -39,7 +39,7 @@ def test_results_and_gradients_are_the_same(filled, features):
 
 
 def test_second_derivatives_and_forward_mode(filled):
-    """The bias is added by a function with a backward of its own."""
+    """A function with its own backward adds the bias."""
     x, w, b = (torch.linspace(-1, 1, n).reshape(s).requires_grad_() for n, s in ((6, (2, 3)), (12, (4, 3)), (4, (4,))))
 
     def first(b):

@@ -1,4 +1,4 @@
-"""What modules do with names, hooks and state."""
+"""Names, hooks and state of modules."""
 from __future__ import annotations
 
 import copy

@@ -16,7 +16,7 @@ def module(xp):
 
 
 class Unready:
-    """What a subclass that forgets super().__init__() runs into."""
+    """A subclass without super().__init__()."""
 
     def __new__(cls, xp, name, value):
         class Early(xp.nn.Module):

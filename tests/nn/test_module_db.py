@@ -27,7 +27,7 @@ def database() -> dict[str, Any]:
 
 
 class Modules(Translator):
-    """Translates what constructors and calls of modules take, besides tensors: modules and packed sequences."""
+    """Translates arguments of modules other than tensors: modules and packed sequences."""
 
     def value(self, v: Any) -> Any:
         torch = self.torch
@@ -40,7 +40,7 @@ class Modules(Translator):
         return super().value(v)
 
     def function(self, f: Any) -> Any:
-        """Modules may be given functions by the names they have in torch.nn.functional."""
+        """Return a function by its name in torch.nn.functional, since modules accept functions."""
         if isinstance(f, type) and f.__module__.startswith("torch.nn"):
             return getattr(self.jtorch.nn, f.__name__)
         return super().function(f)
@@ -56,13 +56,13 @@ class Modules(Translator):
 
 @functools.cache
 def translators() -> tuple[Translator, Translator]:
-    """Copies for PyTorch, translations for jtorch."""
+    """Return the translators: copies for PyTorch, translations for jtorch."""
     torch = library("torch")
     return Copies(torch, torch), Modules(torch, library("jtorch"))
 
 
 class Copies(Translator):
-    """PyTorch's own arguments, the tensors copied."""
+    """Copies PyTorch's own arguments with their tensors."""
 
     def value(self, v: Any) -> Any:
         if isinstance(v, (self.torch.nn.Module, self.torch.nn.utils.rnn.PackedSequence)):
@@ -71,7 +71,7 @@ class Copies(Translator):
 
 
 def samples(info: Any, dtype: str) -> list[tuple[bool, int, Any]]:
-    """(training mode, number, input) of all of a module's inputs."""
+    """Yield (training mode, number, input) of all of a module's inputs."""
     torch = library("torch")
     made = []
     for training in (True, False) if info.train_and_eval_differ else (True,):
@@ -107,7 +107,7 @@ class Side:
         return self.module(*self.args, **self.kwargs)
 
     def gradients(self, out: Any, cotangents: list) -> dict[str, Any]:
-        """Of all inputs and parameters that have one."""
+        """Return the gradients of all inputs and parameters."""
         outputs = [t for t in tensors([out], self.xp.Tensor) if t.requires_grad]
         if outputs:
             seeds = [self.translator.value(c) for c in cotangents[:len(outputs)]]
@@ -117,7 +117,7 @@ class Side:
 
 
 def compared(info: Any, dtype: str, training: bool, sample: Any) -> list[str]:
-    """What differs between the libraries for one input."""
+    """Return the differences between the libraries for one input."""
     theirs = Side("torch", info, dtype, training, sample)
     try:
         ours = Side("jtorch", info, dtype, training, sample)
@@ -181,7 +181,7 @@ def first_sentence(error: Exception) -> tuple[str, str]:
 
 
 def raised(xp_name: str, info: Any, sample: Any) -> tuple[str, str] | None:
-    """What making or calling the module raises."""
+    """Return the error of making or calling the module."""
     xp, value = library(xp_name), translators()[xp_name == "jtorch"].value
     made, given = sample.constructor_input, sample.forward_input
     try:

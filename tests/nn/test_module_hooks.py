@@ -1,4 +1,4 @@
-"""Hooks of modules: which run, in which order, with what, and what they may change."""
+"""Hooks of modules: order, arguments and changes."""
 from __future__ import annotations
 
 import copy
@@ -9,7 +9,7 @@ import pytest
 
 
 class Logged:
-    """Hooks that write their name down."""
+    """Hooks that log their name."""
 
     def __init__(self):
         self.log = []

@@ -1,4 +1,4 @@
-"""State dicts of modules: what is saved, what is loaded, and what is said when it does not fit."""
+"""State dicts of modules: saved entries, loaded entries, and errors of loading."""
 from __future__ import annotations
 
 import copy

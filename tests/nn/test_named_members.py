@@ -1,4 +1,4 @@
-"""Modules, parameters and buffers by dotted names: what tensordict and functional calls exchange them with."""
+"""Modules, parameters and buffers by dotted names, as exchanged by tensordict and functional calls."""
 from __future__ import annotations
 
 import importlib

@@ -1,4 +1,4 @@
-"""ParameterList and ParameterDict: what becomes a parameter, order, text, errors."""
+"""ParameterList and ParameterDict: conversions to parameters, order, text, errors."""
 from __future__ import annotations
 
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""Classes made from Parameter whose ``__new__`` takes arguments of its own, as geoopt's."""
+"""Subclasses of Parameter whose ``__new__`` has arguments of its own, as in geoopt."""
 from __future__ import annotations
 
 

@@ -1,4 +1,4 @@
-"""Recurrent layers and packed sequences against PyTorch, and what their users rely on."""
+"""Recurrent layers and packed sequences against PyTorch."""
 from __future__ import annotations
 
 import copy
@@ -77,7 +77,7 @@ def test_second_gradients(torch, source):
 
 
 def test_gradients_are_those_of_the_steps():
-    """The op's gradients, whose formulas are written down, against those of cells called one after the other."""
+    """The op's gradients have formulas. They equal the gradients of cells called one after another."""
     import jtorch
     net, cell = jtorch.nn.LSTM(4, 6), jtorch.nn.LSTMCell(4, 6)
     cell.load_state_dict({k.removesuffix("_l0"): v for k, v in net.state_dict().items()})

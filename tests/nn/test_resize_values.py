@@ -1,4 +1,4 @@
-"""Resized images come to the same bytes when they are rounded, as transforms of images do."""
+"""Resized images round to the same bytes, as in transforms of images."""
 from __future__ import annotations
 
 import numpy as np

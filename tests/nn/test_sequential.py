@@ -1,4 +1,4 @@
-"""Sequential as a list of modules: joined, repeated, and what it says of other things."""
+"""Sequential as a list of modules: joined, repeated, and compared."""
 from __future__ import annotations
 
 import pytest

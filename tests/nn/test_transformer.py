@@ -56,7 +56,7 @@ def test_module(torch, kind, options, masks):
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 def test_padding_in_inference(xp):
-    """Where PyTorch takes its fast path, the padded places are zero before the last norm."""
+    """In PyTorch's fast path, the padded places are zero before the last norm."""
     model, src, _ = made(xp, "encoder", ", batch_first=True")
     padding = xp.tensor(np.arange(5) >= np.array([[5], [3], [4]]))
     with xp.no_grad():

@@ -1,4 +1,4 @@
-"""Attention within sequences that lie one after another: what each sequence gives by itself."""
+"""Attention within consecutive sequences equals the attention of each sequence by itself."""
 from __future__ import annotations
 
 import math

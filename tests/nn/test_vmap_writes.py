@@ -1,4 +1,4 @@
-"""What a function under vmap may write to, and that nothing is spoilt where PyTorch refuses."""
+"""Allowed writes of a function under vmap, and unchanged tensors after a refused write."""
 from __future__ import annotations
 
 import pytest

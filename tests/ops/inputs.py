@@ -1,4 +1,4 @@
-"""Arguments for every op, made from its signature: small float64 arrays, and a table for what needs something else."""
+"""Make arguments for every op from its signature: small float64 arrays, and a table for exceptions."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ DEFAULT_SHAPE = (3, 4)
 
 
 def arguments_of(op: Op, rng: np.random.Generator) -> Arguments:
-    """The arguments by name: from the table, the rest as the signature asks."""
+    """Return the arguments by name, from the table and from the signature."""
     given = SPECIAL[op.name](rng) if op.name in SPECIAL else {}
     for k, p in enumerate(op.params):
         if p.name in given or p.default is not Parameter.empty:
@@ -33,13 +33,13 @@ def arguments_of(op: Op, rng: np.random.Generator) -> Arguments:
 
 
 def between(rng: np.random.Generator, low: float, high: float, shape: tuple[int, ...] = DEFAULT_SHAPE) -> np.ndarray:
-    """Distinct values between two bounds: no ties, and no point where a function bends."""
+    """Draw distinct values between two bounds, away from ties and kinks."""
     n = int(np.prod(shape))
     return (low + (high - low) * (rng.permutation(n) + 0.5) / max(n, 1)).reshape(shape)
 
 
 def template_of(op: Op, given: Arguments) -> tuple[tuple, list]:
-    """The template that the call would make, and its arrays and numbers in order."""
+    """Return the template of the call, with its arrays and numbers in order."""
     flat: list = []
     template = []
     for p in op.params:
@@ -66,7 +66,7 @@ def _of(low: float, high: float, *shape: int) -> Callable:
 
 
 def _a(*shape: int) -> Callable:
-    """Values around 0, of both signs."""
+    """Draw values around 0, of both signs."""
     return _of(-2.1, 2.0, *shape)
 
 
@@ -79,7 +79,7 @@ def _permuted(count: int) -> Callable:
 
 
 def _matrix(rng: np.random.Generator) -> np.ndarray:
-    """Well-conditioned, with distinct eigenvalues and singular values."""
+    """Draw a well-conditioned matrix with distinct eigenvalues and singular values."""
     return 0.3 * rng.standard_normal((4, 4)) + np.diag([2.0, 3.0, 4.5, 6.0])
 
 
@@ -97,7 +97,7 @@ def _mask(rng: np.random.Generator) -> np.ndarray:
 
 
 def _coordinates(count: int) -> Callable:
-    """Uneven steps upwards."""
+    """Return coordinates with uneven steps upwards."""
     return lambda rng: np.sort(between(rng, 0, 3, (count,))) ** 1.5
 
 
@@ -106,7 +106,7 @@ def _pivots(rng: np.random.Generator) -> np.ndarray:
 
 
 def _with(**given: Any) -> Callable:
-    """Arguments that are as they are, or made by a function of the generator."""
+    """Return arguments, given or made by a function of the generator."""
     return lambda rng: {k: v(rng) if callable(v) else [x(rng) for x in v] if _is_recipe(v) else v for k, v in given.items()}
 
 

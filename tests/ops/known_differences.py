@@ -1,4 +1,6 @@
-"""What of PyTorch's ops differs in jtorch, and why. Read by the op matrix, printed as docs/differences.md."""
+"""Differences between jtorch's ops and PyTorch's, with reasons. The op matrix reads them, and docs/differences.md
+prints them.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -6,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Difference:
-    """One difference: of an op (``linalg.eigh``, or with PyTorch's name for its samples, ``norm.nuc``), and why."""
+    """One difference of an op (``linalg.eigh``, or with PyTorch's name for its samples, ``norm.nuc``), and its reason."""
 
     op: str
     reason: str
@@ -17,7 +19,7 @@ class Difference:
     always: bool = False                    # The difference shows on every sample, so a run without it means a fix.
 
     def covers(self, op: str, dtype: str, check: str, text: str) -> bool:
-        """Whether a failure is this difference."""
+        """Return whether a failure is this difference."""
         return self.op == op and check in self.checks and dtype in (self.dtypes or (dtype,)) and self.says in text
 
 
@@ -121,7 +123,7 @@ DIFFERENCES: tuple[Difference, ...] = (
 
 
 def sorted_out(op: str, dtype: str, wrong: dict[str, list[str]]) -> tuple[list[str], list]:
-    """The failures nobody has explained, and the known differences that showed."""
+    """Return the unexplained failures, and the known differences that showed."""
     unknown, known = [], []
     for check, texts in wrong.items():
         for text in texts:

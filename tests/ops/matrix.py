@@ -1,4 +1,4 @@
-"""One sample of one op through both libraries: what is compared, form by form. Used by test_matrix.py."""
+"""Run one sample of one op with both libraries, and compare form by form. Used by test_matrix.py."""
 from __future__ import annotations
 
 import itertools
@@ -22,20 +22,20 @@ UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_
 
 @dataclass(frozen=True)
 class Case:
-    """An entry of PyTorch's operator database, and the name jtorch has it under."""
+    """An entry of PyTorch's operator database, with its name in jtorch."""
 
     info: Any
     dotted: str
 
     @property
     def name(self) -> str:
-        """``linalg.norm.subgradients_at_zero``: the op, and PyTorch's name for this kind of samples."""
+        """Return the op and PyTorch's name for this kind of samples: ``linalg.norm.subgradients_at_zero``."""
         variant = self.info.variant_test_name
         return f"{self.info.name}.{variant}" if variant else self.info.name
 
 
 def cases(translator: Translator, database: list) -> Iterator[Case]:
-    """The entries that jtorch has an op for."""
+    """Return the entries with an op in jtorch."""
     for info in database:
         if INTERNAL.match(info.name):
             continue
@@ -49,7 +49,7 @@ def cases(translator: Translator, database: list) -> Iterator[Case]:
 
 
 class Run:
-    """Compares the forms of one op on some of its samples; ``wrong`` says, by check, what differs."""
+    """Compares the forms of one op on some of its samples. ``wrong`` has the differences by check."""
 
     def __init__(self, case: Case, dtype: str, translator: Translator):
         self.case, self.info, self.dtype, self.translator = case, case.info, dtype, translator
@@ -62,7 +62,7 @@ class Run:
         self.function = self._function()
 
     def _function(self) -> Callable:
-        """jtorch's counterpart of what PyTorch's tests call; ``nn.functional.threshold`` is another there than its name says."""
+        """Return jtorch's counterpart of the function in PyTorch's tests. Its name may differ from the entry's."""
         try:
             found = self.translator.function(self.info.op)
         except AttributeError:
@@ -70,7 +70,9 @@ class Run:
         return self.translator.named(self.case.dotted) if found is None or found is self.info.op else found
 
     def samples(self, seed: int, count: int | None) -> list:
-        """PyTorch's samples: ``count`` of them chosen by ``seed``, or all; of more than ``FULL`` so many at even distances."""
+        """Yield PyTorch's samples: ``count`` of them chosen by ``seed``, or all. Of more than ``FULL`` take some at
+        even distances.
+        """
         self.torch.manual_seed(0)
         random.seed(0)
         real = getattr(self.torch, self.dtype)
@@ -88,7 +90,7 @@ class Run:
         return [found[i * len(found) // FULL] for i in range(FULL)]
 
     def check(self, seed: int, count: int | None, *, twice: bool) -> None:
-        """All checks on the chosen samples. ``twice``: second gradients too."""
+        """Run all checks on the chosen samples. ``twice`` adds second gradients."""
         for number, sample in self.samples(seed, count):
             checks = {"value": self._value, "method": self._method, "in-place": self._inplace, "out": self._out, "view": self._view}
             if twice and self.dtype != "bfloat16" and self.differentiable and self.info.supports_gradgrad:
@@ -102,7 +104,7 @@ class Run:
                     self.wrong[wrong.check or name].append(f"sample {number}: {wrong}")
 
     def check_errors(self) -> None:
-        """What PyTorch's tests say must raise raises the same here, with the same first sentence."""
+        """Calls that raise in PyTorch's tests raise the same error here, with the same first sentence."""
         for number, wrong_call in enumerate(self.translator.samples(self.info.error_inputs_func(self.info, "cpu"))):
             try:
                 self._error(wrong_call.sample_input)
@@ -128,12 +130,12 @@ class Run:
     # ---------------------------------------------------------------- calling
 
     def theirs(self, sample: Any, function: Callable | None = None, *, grad: bool = True, **more) -> Any:
-        """PyTorch's arguments and result, or its exception. The arguments are copies."""
+        """Return PyTorch's arguments and result, or its exception. The arguments are copies."""
         copy = Translator(self.torch, self.torch)
         return self._call(self.torch, copy, function or self.info.op, sample, grad, more)
 
     def ours(self, sample: Any, function: Callable | None = None, *, grad: bool = True, **more) -> Any:
-        """jtorch's."""
+        """Return jtorch's arguments and result, or its exception."""
         return self._call(self.jtorch, self.translator, function or self.function, sample, grad, more)
 
     def _call(self, xp: Any, translator: Translator, function: Callable, sample: Any, grad: bool, more: dict) -> tuple[list, Any]:
@@ -154,7 +156,7 @@ class Run:
             return inputs, error
 
     def _pair(self, sample: Any, theirs: Callable | None, ours: Callable | None, **how) -> tuple[list, Any, list, Any]:
-        """Both libraries' inputs and results; Wrong where one raises and the other does not, or something else."""
+        """Return both libraries' inputs and results. Raise Wrong if their errors differ."""
         a_in, a = self.theirs(sample, theirs, **how)
         if isinstance(a, NotImplementedError):
             raise Unsupported
@@ -189,7 +191,7 @@ class Run:
                 self._gradient(a_in, a, b_in, b)
 
     def _processed(self, sample: Any, a: Any, b: Any) -> tuple[Any, Any]:
-        """What PyTorch's tests make of results before they compare them: eigenvectors without their arbitrary phase."""
+        """Process results as PyTorch's tests do before they compare: eigenvectors without their arbitrary phase."""
         if sample.output_process_fn_grad is None:
             return a, b
         return sample.output_process_fn_grad(a), self.translator.function(sample.output_process_fn_grad)(b)
@@ -207,7 +209,7 @@ class Run:
         self._same_again(pairs, given)
 
     def _same_again(self, pairs: list, given: list) -> None:
-        """An op that saves nothing can be asked a second time; where it cannot be here, or in PyTorch, there is nothing to see."""
+        """Run a second backward of an op that saves nothing. Skip it if either library refuses."""
         try:
             self._same(*without_none(*self._gradients(pairs, given, create_graph=False)))
         except Unsupported:
@@ -295,11 +297,11 @@ class Run:
             raise Wrong(f"{into}no warning of the resize")
 
     def theirs_loud(self, sample: Any, out: Any) -> tuple:
-        """PyTorch's result written into ``out``, with its warnings."""
+        """Return PyTorch's result written into ``out``, with its warnings."""
         return _loud(self.torch, Translator(self.torch, self.torch), self.info.op, sample, out)
 
     def ours_loud(self, sample: Any, out: Any) -> tuple:
-        """jtorch's."""
+        """Return jtorch's result written into ``out``, with its warnings."""
         return _loud(self.jtorch, self.translator, self.function, sample, out)
 
     def _view(self, sample: Any) -> None:
@@ -325,13 +327,13 @@ class Run:
 
 
 class Wrong(Exception):
-    """What differs."""
+    """A difference between the libraries."""
 
     check: str | None = None
 
 
 class _as:
-    """Files what goes wrong inside under another check."""
+    """Record errors inside the block under another check."""
 
     def __init__(self, check: str):
         self.check = check
@@ -369,7 +371,7 @@ def _shares(x: Any, t: Any) -> bool:
 
 
 def _written(t: Any) -> str | None:
-    """Writes to a tensor; the name of the error, if that is not allowed."""
+    """Write to a tensor. Return the name of the error, if the write is refused."""
     try:
         t.detach().fill_(7.5 if t.dtype.is_floating_point else 1)
     except RuntimeError as error:
@@ -378,7 +380,7 @@ def _written(t: Any) -> str | None:
 
 
 def without_none(expected: Any, got: Any) -> tuple[list, list]:
-    """Gradients with zeros for those that one of the libraries says are none."""
+    """Replace missing gradients of one library by zeros."""
     a, b = list(expected), list(got)
     for i, (x, y) in enumerate(zip(expected, got, strict=True)):
         if x is None and y is None:
@@ -391,7 +393,7 @@ def without_none(expected: Any, got: Any) -> tuple[list, list]:
 
 
 def sentence(error: Any) -> str:
-    """The first sentence of an error's text, without what names a C++ file, a device or an overload."""
+    """Return the first sentence of an error's text, without C++ files, devices and overloads."""
     text = re.split(r"(?<=[^.\d])\. |\n|, but expected one of", str(error).strip())[0].rstrip(". ")
     return re.sub(r"\s+", " ", text)
 

@@ -1,7 +1,7 @@
-"""What PyTorch gives for small samples that it tests itself with, recorded: read where PyTorch is not installed.
+"""Record PyTorch's results for its own small samples, and read them where PyTorch is not installed.
 
 ``python -m ops.recorded_samples`` (from tests/, with PyTorch) writes ``recorded_samples.npz``: the elements of all tensors in one
-array a dtype, and an index in JSON that says which op is called with which of them.
+array for each dtype, and an index in JSON with the op and the tensors of each call.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DTYPES = {"float32", "float64", "int64", "int32", "bool", "uint8", "complex64", 
 
 
 class Unrecorded(Exception):
-    """A sample holds what JSON and plain arrays cannot say: a function, a view of larger memory, another dtype."""
+    """JSON and plain arrays cannot represent a sample: a function, a view of larger memory, another dtype."""
 
 
 @dataclass
@@ -47,13 +47,13 @@ class Sample:
 # ---------------------------------------------------------------- the file
 
 class Writer:
-    """Turns values of PyTorch into JSON, but for the elements of tensors, which stay arrays."""
+    """Turns values of PyTorch into JSON. The elements of tensors stay arrays."""
 
     def __init__(self, torch: Any):
         self.torch = torch
 
     def value(self, v: Any) -> Any:
-        """``v`` as JSON: what is not a plain value is an object of one key that names its kind."""
+        """Return ``v`` as JSON. An object with one key represents other values; the key names the kind."""
         torch = self.torch
         if isinstance(v, torch.Tensor):
             return {"tensor": self._tensor(v)}
@@ -85,7 +85,9 @@ class Writer:
 
 
 def save(index: list) -> None:
-    """Writes the file, with a list for each sample. A tensor's elements become the place where they start among those of its dtype."""
+    """Write the file, with a list for each sample. Each tensor becomes the position of its elements among those of
+    its dtype.
+    """
     elements: dict[str, list[np.ndarray]] = defaultdict(list)
     count: Counter[str] = Counter()
 
@@ -99,7 +101,7 @@ def save(index: list) -> None:
 
 
 def size(x: Any) -> int:
-    """How many elements the tensors have that a value as JSON holds."""
+    """Return the number of elements of the tensors in a JSON value."""
     if isinstance(x, dict):
         x = list(x.values())
     return sum(map(size, x)) if isinstance(x, list) else getattr(x, "size", 0)
@@ -112,7 +114,7 @@ class Reader:
         self.jtorch, self.elements = jtorch, elements
 
     def value(self, v: Any) -> Any:
-        """What ``Writer.value`` has made, as jtorch's."""
+        """Return the jtorch value of a result of ``Writer.value``."""
         if isinstance(v, list):
             return [self.value(x) for x in v]
         if not isinstance(v, dict):
@@ -158,12 +160,12 @@ def _file() -> tuple[dict[str, list], dict[str, np.ndarray]]:
 
 
 def ops() -> list[str]:
-    """The ops that have recorded samples."""
+    """Return the ops with recorded samples."""
     return list(_file()[0])
 
 
 def samples(jtorch: Any, op: str) -> Iterator[Sample]:
-    """Those of one op, as values of jtorch."""
+    """Return the samples of one op as values of jtorch."""
     by_op, arrays = _file()
     reader = Reader(jtorch, arrays)
     for function, *rest in by_op[op]:
@@ -173,7 +175,7 @@ def samples(jtorch: Any, op: str) -> Iterator[Sample]:
 # ---------------------------------------------------------------- recording
 
 def record() -> None:
-    """Writes the file anew."""
+    """Write the file anew."""
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
 
@@ -188,13 +190,13 @@ def record() -> None:
 
 
 def _function_of(case: Case, translator: Translator) -> str:
-    """The name of what PyTorch's tests call, which for some ops is a function of their own: then that of the op."""
+    """Return the name of the function in PyTorch's tests; the op's name, if the tests have a function of their own."""
     found = translator.name_of(case.info.op)
     return case.dotted if found is None or "._" in found else found
 
 
 def _recorded(torch: Any, info: Any, function: str, translator: Translator) -> list[list]:
-    """Samples of an op that can be written: the small ones, else the smallest, and of other keywords, as far as there are such."""
+    """Return the samples of an op to write: small ones if possible, and with different keywords."""
     dtype = next((d for d in (torch.float32, torch.int64, torch.complex64, torch.bool) if info.supports_dtype(d, "cpu")), None)
     if dtype is None:
         return []
@@ -216,12 +218,14 @@ def _recorded(torch: Any, info: Any, function: str, translator: Translator) -> l
 
 
 def is_plain(process: Callable | None) -> bool:
-    """Whether PyTorch's tests compare results as they are: what they do with them first is nothing, or ``lambda x: x``."""
+    """Return whether PyTorch's tests compare results unchanged: without processing, or with ``lambda x: x``."""
     return process is None or process.__code__.co_code == (lambda x: x).__code__.co_code
 
 
 def _call(torch: Any, op: Callable, sample: Any) -> list | None:
-    """A sample's arguments, result and gradients as JSON; None if they cannot be written, or PyTorch refuses the call."""
+    """Return a sample's arguments, result and gradients as JSON; None if this is impossible or PyTorch refuses the
+    call.
+    """
     copy, write = Translator(torch, torch), Writer(torch).value
     try:
         args, kwargs = copy.value([sample.input, *sample.args]), copy.value(dict(sample.kwargs))

@@ -1,4 +1,4 @@
-"""Complex functions at points on both sides of their branch cuts: the same from the host, from XLA and from PyTorch."""
+"""Complex functions on both sides of their branch cuts are equal on the host, in XLA and in PyTorch."""
 from __future__ import annotations
 
 import itertools
@@ -47,6 +47,6 @@ print([sides(values(jtorch, name, SIDES)) for name in NAMES])
 
 
 def sides(z):
-    """Of the parts of complex numbers, which are above zero and which below."""
+    """Return which parts of complex numbers are above and below zero."""
     parts = np.array([z.real, z.imag])
     return ((parts > 1e-9) * 1 - (parts < -1e-9)).tolist()

@@ -1,4 +1,4 @@
-"""Transposed convolutions as ordinary ones, against the convolution of an input with zeros between its elements."""
+"""Transposed convolutions by phases, against the convolution of an input with zeros between its elements."""
 from __future__ import annotations
 
 import numpy as np

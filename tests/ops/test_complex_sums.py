@@ -1,4 +1,6 @@
-"""Sums of complex numbers with infinities, nans and signed zeros among their parts: PyTorch's kernels multiply by ``alpha`` first."""
+"""Sums of complex numbers with infinities, nans and signed zeros in their parts. PyTorch's kernels multiply by
+``alpha`` first.
+"""
 from __future__ import annotations
 
 import itertools

@@ -1,4 +1,4 @@
-"""Convolutions that are computed as matrix products, against the sums that they are."""
+"""Convolutions computed as matrix products, against plain sums."""
 from __future__ import annotations
 
 import numpy as np

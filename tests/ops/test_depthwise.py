@@ -1,4 +1,4 @@
-"""Depthwise convolutions, which have a formula of their own, against convolving each channel by itself."""
+"""Depthwise convolutions by their formula, against the convolution of each channel by itself."""
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""8-bit floats: they are rounded as PyTorch rounds them, and what moves elements takes them."""
+"""8-bit floats are rounded as by PyTorch, and ops that move elements accept them."""
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Images of no samples, channels or pixels: what comes out, and which are refused."""
+"""Images without samples, channels or pixels: results and errors."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Powers and logarithms of whole exponents are exact, however they are computed: ``int(torch.log2(x))`` depends on it."""
+"""Powers and logarithms of whole exponents are exact on every path, since ``int(torch.log2(x))`` depends on it."""
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Convolutions of few or small images, which have formulas of their own, against each image convolved by itself in float64."""
+"""Convolutions of few or small images by their formulas, against each image convolved by itself in float64."""
 from __future__ import annotations
 
 import numpy as np

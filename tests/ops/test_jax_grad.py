@@ -32,7 +32,7 @@ STEP = 1e-6
 
 
 def differentiable(op: Op) -> bool:
-    """Whether results of the op are to have gradients."""
+    """Return whether results of the op have gradients."""
     return op.tested and op.differentiable and not op.dynamic and any(p.kind.startswith("tensor") for p in op.params)
 
 
@@ -42,7 +42,9 @@ EACH_SIXTH = [pytest.param(name, marks=MARKS.get(k % 6, [pytest.mark.nightly])) 
 
 
 def weighted_sum(outs, weights):
-    """A real number that depends on all results: sums of them with weights, of complex ones as PyTorch's gradients mean it."""
+    """Return a real number that depends on all results: a weighted sum, with PyTorch's convention for complex
+    gradients.
+    """
     total = 0.0
     for out, w in zip(outs, weights, strict=True):
         total += jnp.sum(jnp.real(jnp.conj(w) * out)) if w is not None else 0.0
@@ -54,7 +56,7 @@ def is_inexact(x) -> bool:
 
 
 class Subject:
-    """An op with its arguments, as a pure function of those that a gradient is taken of."""
+    """An op with its arguments, as a pure function of the differentiated arguments."""
 
     def __init__(self, op: Op):
         self.op, self.rng = op, np.random.default_rng(zlib.crc32(op.name.encode()))
@@ -71,7 +73,7 @@ class Subject:
         return [self.flat[i] for i in self.at]
 
     def filled(self, moving) -> list:
-        """All arrays and numbers, with those that move replaced."""
+        """Return all arrays and numbers, with the differentiated ones replaced."""
         made = [np.asarray(x) for x in self.flat]
         for i, x in zip(self.at, moving, strict=True):
             made[i] = x
@@ -88,7 +90,7 @@ class Subject:
         return np.tril(made) if x.shape == (4, 4) and self.op.name in TRIANGULAR else made
 
     def with_backward(self) -> list[np.ndarray]:
-        """The gradients by the tape."""
+        """Return the gradients by the tape."""
         call = engine.call_of(self.op, self.template)
         flat = [x if not isinstance(x, np.ndarray) else jtorch.tensor(x, requires_grad=i in self.at) for i, x in enumerate(self.flat)]
         made = dispatch.call(call, flat)
@@ -98,7 +100,7 @@ class Subject:
         return [np.zeros_like(self.flat[i]) if flat[i].grad is None else flat[i].grad.numpy() for i in self.at]
 
     def with_jax(self) -> tuple[list[np.ndarray], float, float]:
-        """The gradients by JAX, what they say of a step in a random direction, and what the step shows."""
+        """Return the gradients by JAX, the slope they predict in a random direction, and the measured slope."""
         direction = [self.step(x) for x in self.moving]
 
         def loss(*moving):
@@ -131,6 +133,6 @@ def test_backward_is_jax_grad(name):
 
 
 def test_no_exception_is_out_of_date():
-    """What is left out, and what finite differences are not asked of, is an op and has a reason."""
+    """Each exception is an op and has a reason."""
     assert all(name in OPS and reason for name, reason in (LEFT_OUT | BENT).items())
     assert set(NAMES) | set(LEFT_OUT) == {name for name, op in OPS.items() if differentiable(op)}

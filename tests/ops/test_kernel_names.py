@@ -1,4 +1,4 @@
-"""Names in ``torch`` that few call directly: kernels', losses with numbered reductions, products of groups, what is not built."""
+"""Rarely called names in ``torch``: kernels, losses with numbered reductions, products of groups, missing features."""
 from __future__ import annotations
 
 import jax

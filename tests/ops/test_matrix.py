@@ -45,7 +45,7 @@ def supports(name: str, dtype: str) -> bool:
 
 
 def chosen(seed: int, full: bool) -> list[tuple[str, str]]:
-    """(op, dtype) of this run: float32 (else the op's first dtype) for all, other dtypes for some."""
+    """Return (op, dtype) of this run: float32 (else the op's first dtype) for all, other dtypes for some."""
     pick = random.Random(seed)
     made = [(name, "float32") for name in cases() if supports(name, "float32")]
     made += [(name, "int64") for name in cases() if not supports(name, "float32") and supports(name, "int64")]
@@ -89,7 +89,7 @@ def calls() -> list[kernel.Call]:
 
 
 def read_unsaved() -> list[str]:
-    """The backwards that use values (but for those of no dimensions, which numbers have too) of ops that save nothing."""
+    """Return the backwards that use values (other than 0-dim ones) of ops that save nothing."""
     found = set()
     for call in calls():
         for avals, made in call.kernels.items():
@@ -100,7 +100,7 @@ def read_unsaved() -> list[str]:
 
 
 def unmarked_loops() -> list[str]:
-    """The ops called since this was last asked that have loops in them, or in their derivatives, and are not marked so."""
+    """Return the recently called ops with a loop in their body or derivative and without the fact."""
     found = set()
     for call in calls():
         for avals in call.kernels:
@@ -120,7 +120,7 @@ def erring() -> list[str]:
 @pytest.mark.parametrize("name", erring())
 @pytest.mark.filterwarnings("ignore")
 def test_errors(name):
-    """Calls that PyTorch's tests say must raise."""
+    """These calls raise in PyTorch's tests."""
     run = matrix.Run(cases()[name], "float32", translator())
     run.check_errors()
     unknown, known = sorted_out(name, "float32", run.wrong)

@@ -1,4 +1,4 @@
-"""Functions that PyTorch's operator database does not show well: settings, low rank, short-time spectra, wrong arguments."""
+"""Functions with few samples in PyTorch's database: settings, low rank, short-time spectra, wrong arguments."""
 from __future__ import annotations
 
 import numpy as np
@@ -78,7 +78,9 @@ def test_gradient_of_a_place_written_twice(torch, write):
     lambda x, i, v, own: x.index_reduce(0, i, v, "prod", include_self=own),
 ], ids=written)
 def test_second_gradients_of_products_of_zeros(torch, call, zeros, include_self):
-    """``zeros``: which of 5 numbers and the 6 that are multiplied into them are 0. PyTorch refuses several of the latter at one."""
+    """``zeros`` says which of 5 numbers and of their 6 factors are 0. PyTorch refuses several zero factors at one
+    number.
+    """
     import jtorch
     found = []
     for xp in (torch, jtorch):
@@ -218,7 +220,7 @@ def test_symbolic_numbers_functions(xp):
 
 
 def test_scatter_of_a_value_by_keyword(xp):
-    """The one-hot target of PyTorch's tutorials, and its gradient; without a value it is a TypeError."""
+    """The one-hot target of PyTorch's tutorials has its gradient; a missing value raises a TypeError."""
     assert xp.zeros(3).scatter_(0, xp.tensor(2), value=1).tolist() == [0, 0, 1]
     x = xp.zeros(3, requires_grad=True)
     xp.scatter(x, 0, xp.tensor([1]), value=2).sum().backward()

@@ -1,5 +1,5 @@
-"""Where nan and inf go: through a mask (``0 * nan`` is nan, also where a compiler would make it a choice), behind all numbers
-where elements are put in order, and no further than the elements that count.
+"""The paths of nan and inf: through a mask (``0 * nan`` is nan, although a compiler might select), after all numbers in a sorted
+order, and not beyond the selected elements.
 """
 from __future__ import annotations
 

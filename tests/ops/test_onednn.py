@@ -1,4 +1,4 @@
-"""Convolutions by oneDNN: numbers, derivatives of all kinds, and what is not given to it."""
+"""Convolutions by oneDNN: numbers, derivatives of all kinds, and refused kinds."""
 from __future__ import annotations
 
 import jax
@@ -81,7 +81,7 @@ def test_numbers_and_gradients(name):
 
 
 def test_filter_gradients_of_small_groups():
-    """They are loops of ours where oneDNN has no quick kernel: of random sizes, strides, paddings and dilations."""
+    """These are C++ loops for kinds without a fast oneDNN kernel, with random sizes, strides, paddings and dilations."""
     rng = np.random.default_rng(0)
     for _ in range(40):
         n, groups, inputs, outputs = rng.integers([1, 2, 1, 1], [3, 6, 5, 5]).tolist()
@@ -215,7 +215,7 @@ def test_small_and_whole_numbers_stay():
 
 
 def test_threads():
-    """The same numbers, up to the order of sums."""
+    """The numbers are equal up to the order of sums."""
     x, weight, how, groups = _made("strided with padding")
     expected = _by_onednn(how, groups)(x, weight)
     loaded.use_threads(1)
@@ -240,7 +240,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), torch.engine.report().
 
 
 def test_a_forked_process_has_one_thread(run_python):
-    """OpenMP's others are not there, and it would wait for them."""
+    """OpenMP's other threads are missing there, and it would wait for them."""
     assert run_python(FORKED, {"OMP_NUM_THREADS": "2"}).split() == ["0", "True"]
 
 

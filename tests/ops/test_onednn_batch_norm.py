@@ -1,4 +1,4 @@
-"""Batch norm's sums in C, where oneDNN is: the numbers and derivatives of the formulas, in whatever way they are asked for."""
+"""Batch norm's sums in C with oneDNN: the numbers and derivatives of the formulas, in all modes."""
 from __future__ import annotations
 
 import jax
@@ -28,7 +28,7 @@ SHAPES = {
 
 @pytest.fixture
 def by_formulas(monkeypatch):
-    """Runs a function with what the formulas give."""
+    """Return a function that runs with the formulas."""
     def run(function, *arguments):
         with monkeypatch.context() as patched:
             patched.setattr(batch_norm, "normalizes", lambda x, axes: False)
@@ -128,7 +128,7 @@ print(torch.engine.report().counters.batch_norms > 0)
 
 
 def test_a_loop_that_becomes_a_program(by_formulas):
-    """What a net learns with the formulas and with this, and that this has been at work."""
+    """A net learns the same with the formulas, and the loops in C have run."""
     def trained():
         engine.forget()
         torch.manual_seed(0)

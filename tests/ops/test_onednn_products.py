@@ -1,4 +1,4 @@
-"""Products of matrices by oneDNN: numbers in all positions, what is not given to it, and programs made of them."""
+"""Products of matrices by oneDNN: numbers in all positions, refused kinds, and programs with products."""
 from __future__ import annotations
 
 import jax
@@ -87,7 +87,7 @@ TRANSPOSED = {
 
 @pytest.mark.parametrize("name", TRANSPOSED)
 def test_transposed(name):
-    """Rows and columns may change places on the way; what XLA would not move on its own stays XLA's."""
+    """Rows and columns may be transposed for free; otherwise XLA keeps the product."""
     function, count = TRANSPOSED[name]
     x, y = (np.random.default_rng(0).standard_normal(size).astype(np.float32) for size in ((256, 300), (128, 300)))
     lowered = _onednn.lowered(jax.jit(function).trace(x, y), True, False)
@@ -97,7 +97,7 @@ def test_transposed(name):
 
 
 def test_in_a_loop_of_a_program():
-    """Where the program goes on in whichever thread is done last."""
+    """The last thread to finish continues the program."""
     weight = np.random.default_rng(0).standard_normal((128, 128)).astype(np.float32) / 16
 
     def run(x):

@@ -1,4 +1,4 @@
-"""Which dtypes of ``out=`` a result is cast to, which are refused, and in which words: PyTorch's, for every pair of dtypes."""
+"""Casts and refusals for the dtype of ``out=`` are PyTorch's, for every pair of dtypes."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Every op on samples with what PyTorch gave for them, which is recorded: this runs where PyTorch is not installed."""
+"""Every op gives the recorded results of PyTorch for its samples. This runs without PyTorch."""
 from __future__ import annotations
 
 import functools
@@ -14,7 +14,7 @@ from ops.translate import cotangent, differences, tensors
 
 
 def _call(xp, sample):
-    """The result of a sample's call, and the gradients of its arguments; or the error."""
+    """Return the result of a sample's call with the gradients of its arguments, or the error."""
     xp.default_generator.manual_seed(0)
     function = functools.reduce(getattr, sample.function.split("."), xp)
     given = [t for t in tensors([sample.args, sample.kwargs], xp.Tensor) if t.requires_grad]
@@ -28,7 +28,7 @@ def _call(xp, sample):
 
 
 def _wrong(xp, sample) -> dict[str, list[str]]:
-    """What differs, by the name that the op matrix has for it."""
+    """Return the differences by the op matrix's names of checks."""
     try:
         result, gradients = _call(xp, sample)
     except Exception as error:

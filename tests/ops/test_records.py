@@ -1,4 +1,4 @@
-"""The records of the ops: what they say agrees with PyTorch, and a record is all that an op needs."""
+"""The records of ops agree with PyTorch, and an op needs only its record."""
 from __future__ import annotations
 
 import inspect
@@ -32,7 +32,7 @@ def test_every_record_is_documented():
 
 
 def parameters_in_pytorch(torch, name: str) -> list[list[str]]:
-    """The parameter names of all overloads PyTorch has of a function."""
+    """Return the parameter names of all overloads of a function in PyTorch."""
     found = [[_public(a.name) for a in s.arguments] for s in _schemas(torch, name)]
     target = _function(torch, name)
     if inspect.isfunction(target):
@@ -110,7 +110,7 @@ def test_what_was_replaced_is_kept():
 
 @pytest.fixture
 def temporary():
-    """Binds one new op as jtorch binds all of its own at import, and takes it away again."""
+    """Bind one new op as at import, and remove it afterwards."""
     made: list[str] = []
 
     def add(fn, **facts) -> Op:

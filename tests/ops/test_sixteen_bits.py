@@ -1,4 +1,6 @@
-"""16-bit floats are computed in float32 and rounded once, and numbers beside them are not rounded first: bits as in PyTorch."""
+"""16-bit floats are computed in float32 and rounded once, and numbers beside them are not rounded first, as in
+PyTorch.
+"""
 from __future__ import annotations
 
 import pytest
@@ -76,13 +78,15 @@ def test_gradients(name, torch):
 
 
 def _assert_same_bits(dtype, fn, backward, torch, pytorchs=None):
-    """Equal but for one element in a hundred, where float32 itself differs in its last bit: 3 to 60 would be rounded otherwise."""
+    """Compare bits, except for one element in a hundred, where float32 differs in its last bit. Other rounding would
+    change more.
+    """
     for a, b in zip(_bits(jtorch, dtype, fn, backward), _bits(torch, dtype, pytorchs or fn, backward), strict=True):
         assert sum(p != q for p, q in zip(a, b, strict=True)) <= len(a) // 100
 
 
 def test_a_program_rounds_as_its_calls_do():
-    """The first turns run call by call, the others as one compiled program; XLA by itself would round less often there."""
+    """The first turns run call by call, the others as one program. XLA by itself would round less often there."""
     jtorch.manual_seed(0)
     x = jtorch.randn(4096).bfloat16()
 
@@ -97,7 +101,7 @@ def test_a_program_rounds_as_its_calls_do():
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW", "NAdam", "RMSprop", "SGD", "Adafactor"])
 def test_a_step_stays_near_that_of_float32(name):
-    """In bfloat16 alone a ``beta2`` of 0.999 is 1, and second moments never decay; in float16 an ``eps`` of 1e-8 is 0."""
+    """In bfloat16 a ``beta2`` of 0.999 is 1, and second moments never decay. In float16 an ``eps`` of 1e-8 is 0."""
     jtorch.manual_seed(0)
     for dtype, bound in ((jtorch.bfloat16, 0.12), (jtorch.float16, 0.02)):
         narrow = jtorch.nn.Parameter(jtorch.randn(256).to(dtype))

@@ -1,4 +1,4 @@
-"""What layers that normalize have in common, and its derivative."""
+"""The function shared by normalizing layers, and its derivative."""
 from __future__ import annotations
 
 import jax
@@ -17,7 +17,7 @@ def arrays(*shapes):
 
 
 def plain(x, weight, bias):
-    """The same, with the derivative that JAX finds."""
+    """Compute the same with JAX's derivative."""
     mean = x.mean(AXES, keepdims=True)
     var = ((x - mean) ** 2).mean(AXES, keepdims=True)
     out = (x - mean) / jax.numpy.sqrt(var + 1e-5)
@@ -49,7 +49,7 @@ def test_derivatives_of_all_kinds(affine):
 
 
 def test_the_gradient_takes_two_sums_over_all_elements():
-    """One for the gradients of bias and input, one for those of weight and input."""
+    """One sum gives the gradients of bias and input, the other those of weight and input."""
     def gradients(x, weight, bias, gradient):
         return jax.vjp(lambda *given: of_arrays(*given)[0], x, weight, bias)[1](gradient)
     traced = jax.make_jaxpr(gradients)(*arrays(SHAPE, (1, 3, 1), (1, 3, 1), SHAPE))

@@ -1,4 +1,4 @@
-"""What is smaller than what is cut off it, or goes over it, is refused, whatever is put around it besides."""
+"""Inputs smaller than a cut or a window raise, with any padding."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Convolutions that XLA is wrong about as they are, and which are given to it in another form."""
+"""Convolutions with wrong results in XLA, computed in another form."""
 from __future__ import annotations
 
 import jax
@@ -53,7 +53,7 @@ for _ in range(24):
 @pytest.mark.slow
 @pytest.mark.parametrize("onednn", ["0", "1"])
 def test_they_do_not_end_the_process(run_python, onednn):
-    """Filters of 2 that go by 2 over a padding of 1, of which another dimension is larger than what it meets."""
+    """Filters of 2 with stride 2 over a padding of 1, and another dimension larger than its input."""
     found, expected = (run_python(LOOP, {"JTORCH_ENGINE": mode, "JTORCH_ONEDNN": onednn}).split() for mode in ("hot", "eager"))
     np.testing.assert_allclose([float(a) for a in found], [float(a) for a in expected], rtol=1e-4)
     assert len(set(found)) == 5

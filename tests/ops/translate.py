@@ -1,4 +1,4 @@
-"""PyTorch's values and test functions, as jtorch's: a sample that PyTorch tests itself with becomes one for jtorch."""
+"""Translate PyTorch's values and test functions to jtorch, so that PyTorch's samples become jtorch's."""
 from __future__ import annotations
 
 import dataclasses
@@ -15,7 +15,7 @@ MOST_DIMS = 32      # Upper limit of an array's dims in NumPy and JAX; some vers
 
 
 class Unsupported(Exception):
-    """A sample holds what jtorch leaves out on purpose: a sparse layout, another device."""
+    """A sample with a feature that jtorch leaves out on purpose: a sparse layout, another device."""
 
 
 class Translator:
@@ -26,11 +26,11 @@ class Translator:
         self.rewritten: dict[Callable, Callable] = {}
 
     def named(self, dotted: str) -> Any:
-        """``nn.functional.relu`` -> jtorch's; AttributeError where it has none."""
+        """Return jtorch's ``nn.functional.relu``. Raise AttributeError for missing names."""
         return functools.reduce(getattr, dotted.split("."), self.jtorch)
 
     def tensor(self, t: Any) -> Any:
-        """A tensor of the same content, geometry and need of a gradient, in memory of its own."""
+        """Return a tensor of the same content, geometry and ``requires_grad``, in memory of its own."""
         if t.layout != self.torch.strided or t.device.type != "cpu":
             raise Unsupported(f"{t.layout} on {t.device}")
         if t.dim() > MOST_DIMS:
@@ -52,7 +52,7 @@ class Translator:
         return self.jtorch.tensor(t.numpy())
 
     def value(self, v: Any) -> Any:
-        """Any value of a sample: tensors, dtypes, containers and functions of them."""
+        """Translate any value of a sample: tensors, dtypes, containers and functions of them."""
         torch = self.torch
         if isinstance(v, torch.Tensor):
             return self.tensor(v)
@@ -74,7 +74,7 @@ class Translator:
         return self.function(v) if callable(v) else v
 
     def _object(self, v: Any) -> Any:
-        """A module without parameters, or options: jtorch's class of that name with the same attributes."""
+        """Translate a module without parameters, or options, to jtorch's class of that name with the same attributes."""
         if isinstance(v, type) or self.jtorch is self.torch:
             return v
         cls = getattr(self.jtorch.nn, type(v).__name__, None)
@@ -87,7 +87,7 @@ class Translator:
         return made
 
     def function(self, f: Any) -> Any:
-        """jtorch's counterpart of a function: the one of that name, or, of a test function, one that calls jtorch's."""
+        """Return jtorch's counterpart of a function. A test function is rewritten to call jtorch."""
         if self.jtorch is self.torch:
             return f
         if isinstance(f, types.ModuleType):
@@ -106,7 +106,7 @@ class Translator:
         return f if name is None else self.anywhere(name)
 
     def anywhere(self, dotted: str) -> Any:
-        """jtorch's function of that name, else its method."""
+        """Return jtorch's function of that name, else its method."""
         try:
             return self.named(dotted)
         except AttributeError:
@@ -141,7 +141,7 @@ class Translator:
             return m
 
     def name_of(self, f: Any) -> str | None:
-        """The dotted name by which PyTorch gives out ``f``."""
+        """Return the dotted name of ``f`` in PyTorch."""
         name = getattr(f, "__name__", None)
         for space in ("", "nn.functional", "linalg", "fft", "special", "signal.windows", "Tensor", "functional"):
             home = functools.reduce(getattr, filter(None, space.split(".")), self.torch)
@@ -151,7 +151,7 @@ class Translator:
         return None
 
     def _rewrite(self, f: types.FunctionType) -> types.FunctionType:
-        """The same code with every name that leads to PyTorch leading to jtorch."""
+        """Return the same code with PyTorch's names replaced by jtorch's."""
         cells = tuple(types.CellType(self.value(c.cell_contents)) for c in f.__closure__ or ())
         defaults = tuple(map(self.value, f.__defaults__)) if f.__defaults__ else None
         made = types.FunctionType(f.__code__, self._globals(f), f.__name__, defaults, cells or None)
@@ -165,7 +165,7 @@ class Translator:
 
 
 def cotangent(xp: Any, t: Any) -> Any:
-    """What the gradient of a result is taken to be, as a tensor of its library: the same numbers for the same shape."""
+    """Return the gradient of a result as a tensor of its library: the same numbers for the same shape."""
     made = np.random.default_rng(0).standard_normal((2, *t.shape))
     return xp.as_tensor(made[0] + 1j * made[1] if t.is_complex() else made[0]).to(t.dtype)
 
@@ -175,7 +175,7 @@ def _is_whole(t: Any) -> bool:
 
 
 def _short_names(name: str | None) -> Iterator[str]:
-    """``linalg_eigh`` is called ``eigh`` in its namespace."""
+    """Return short names: ``linalg_eigh`` is called ``eigh`` in its namespace."""
     if name and name.split("_")[0] in ("linalg", "special", "fft"):
         yield name.partition("_")[2]
 
@@ -188,7 +188,7 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 def tensors(x: Any, cls: type) -> list:
-    """The tensors of class ``cls`` in nested containers, in order."""
+    """Return the tensors of class ``cls`` in nested containers, in order."""
     if isinstance(x, dict):
         x = list(x.values())
     if isinstance(x, (list, tuple)):
@@ -197,14 +197,14 @@ def tensors(x: Any, cls: type) -> list:
 
 
 def leaves(x: Any) -> list:
-    """All that nested containers hold, in order."""
+    """Return all leaves of nested containers, in order."""
     if isinstance(x, dict):
         x = list(x.values())
     return [z for y in x for z in leaves(y)] if isinstance(x, (list, tuple)) else [x]
 
 
 def array(t: Any) -> np.ndarray:
-    """A tensor's elements as NumPy's; bfloat16 as float32."""
+    """Return a tensor's elements as a NumPy array; bfloat16 as float32."""
     t = t.detach()
     return np.asarray((t.float() if str(t.dtype) == "torch.bfloat16" else t).numpy(force=True))
 
@@ -214,13 +214,13 @@ TOLERANCE = {"float32": 2e-4, "complex64": 2e-4, "bfloat16": 2e-2, "float16": 2e
 
 
 def tolerance(*dtypes: Any) -> float:
-    """That of the least precise of some dtypes, given as such or by name."""
+    """Return the tolerance of the least precise of some dtypes, given as such or by name."""
     named = [str(d).removeprefix("torch.") for d in dtypes]
     return max(TOLERANCE.get(n, 1e-7 if n in ("float64", "complex128") else 2e-4) for n in named)
 
 
 def difference(expected: Any, got: Any, near: float = 0) -> str | None:
-    """What is wrong with ``got``, None if nothing: type, dtype, shape and elements are compared."""
+    """Return the difference between two results in type, dtype, shape or elements, or None."""
     if hasattr(expected, "detach"):
         return _tensor_difference(expected, got, near or tolerance(expected.dtype))
     if isinstance(expected, (bool, int, float, complex)):
@@ -247,7 +247,7 @@ def _tensor_difference(expected: Any, got: Any, near: float) -> str | None:
 
 
 def differences(expected: Any, got: Any, near: float = 0) -> str | None:
-    """``difference`` of all leaves; the first that is wrong."""
+    """Return the first difference between all leaves."""
     a, b = leaves(expected), leaves(got)
     if len(a) != len(b):
         return f"{len(b)} results, not {len(a)}"

@@ -1,4 +1,4 @@
-"""Parameters of many bytes are updated by several calls, so that not all new values are there before the first old one goes."""
+"""Several calls update parameters of many bytes, so that not all new values exist before the first old value is freed."""
 from __future__ import annotations
 
 import tracemalloc

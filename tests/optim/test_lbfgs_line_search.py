@@ -1,4 +1,4 @@
-"""LBFGS with strong_wolfe: the line search computes in the parameters' dtype, and ends where nothing changes any more."""
+"""LBFGS with strong_wolfe: the line search uses the parameters' dtype, and ends once nothing changes."""
 from __future__ import annotations
 
 import pytest
@@ -24,7 +24,7 @@ def test_rosenbrocks_valley(same, dtype):
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_without_a_tolerance_it_still_ends(xp, scale):
-    """The differences of losses vanish in rounding: no NaN, no division by zero, and no better point is lost."""
+    """The differences of losses vanish in rounding. There is no NaN, no division by zero, and no better point is lost."""
     p = xp.nn.Parameter(xp.tensor([1.0, 2.0]))
     optimizer = xp.optim.LBFGS([p], max_iter=200, tolerance_grad=0, tolerance_change=0, line_search_fn="strong_wolfe")
 

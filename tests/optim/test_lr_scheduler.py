@@ -94,7 +94,7 @@ def test_a_plateau_meets_new_groups(xp):
 @pytest.mark.conformance
 @pytest.mark.parametrize("name", [*SCHEDULES, "plateau"])
 def test_tensor_rates_are_pytorchs(torch, name):
-    """A rate that is a tensor stays the same tensor, and ``get_last_lr`` gives copies."""
+    """A rate in a tensor stays the same tensor, and ``get_last_lr`` returns copies."""
     make = {**SCHEDULES, "plateau": lambda s, o: s.ReduceLROnPlateau(o, patience=1)}[name]
     found = []
     for xp in (torch, library("jtorch")):

@@ -1,4 +1,4 @@
-"""What all optimizers share: groups, hooks, state dicts, copies, flags, tensor rates, steps with a history."""
+"""Features of all optimizers: groups, hooks, state dicts, copies, flags, tensor rates, steps with a history."""
 from __future__ import annotations
 
 import copy
@@ -371,7 +371,9 @@ def test_gradients_of_the_rate_are_pytorchs(torch, kind):
 @pytest.mark.parametrize("kind, options", [("SGD", {"momentum": 0.9}), ("Adam", {"amsgrad": True}), ("Adamax", {}), ("Rprop", {}),
                                            ("RMSprop", {"momentum": 0.9, "centered": True})], ids=str)
 def test_gradients_where_pytorch_has_none(kind, options):
-    """Several steps of these are an error in PyTorch, whose backward misses what was written over: finite differences then."""
+    """Several steps of these raise in PyTorch, whose backward misses overwritten values. So compare with finite
+    differences.
+    """
     torch = library("jtorch")
     start = torch.tensor([[0.5, -1.0]], dtype=torch.float64, requires_grad=True)
     grad = torch.tensor([[0.3, 0.7]], dtype=torch.float64, requires_grad=True)

@@ -28,7 +28,7 @@ def test_the_database_holds_no_other_optimizer():
 
 
 def ours(x):
-    """A value of PyTorch's in jtorch."""
+    """Return a value of PyTorch's in jtorch."""
     torch, jtorch = library("torch"), library("jtorch")
     if isinstance(x, torch.nn.Parameter):
         return jtorch.nn.Parameter(jtorch.from_numpy(x.detach().numpy().copy()))
@@ -40,7 +40,7 @@ def ours(x):
 
 
 def same_state(a, b, **tolerance) -> None:
-    """Both have the same keys, the same nesting, tensors of the same dtype, the same numbers."""
+    """Check that two states have the same keys, nesting, dtypes and numbers."""
     if isinstance(a, dict):
         assert set(a) == set(b)
         for k in a:
@@ -125,7 +125,7 @@ def test_errors_are_pytorchs(torch, name):
 
 
 def shared(params):
-    """The parameters in jtorch; what is one parameter in several places stays one."""
+    """Return the parameters in jtorch. A parameter in several places stays one."""
     torch = library("torch")
     made: dict = {}
 

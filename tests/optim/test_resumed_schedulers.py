@@ -1,4 +1,4 @@
-"""Schedulers that go on from any epoch, by last_epoch or by step(epoch)."""
+"""Schedulers resumed at any epoch, with last_epoch or step(epoch)."""
 from __future__ import annotations
 
 import copy
@@ -55,7 +55,7 @@ def test_steps_to_fractions_of_epochs(same, case):
 
 
 def several(schedules, optimizer, name, last_epoch=-1):
-    """A scheduler made of others, which all go on from ``last_epoch``."""
+    """Make a scheduler of others, all resumed at ``last_epoch``."""
     def inner(kind, *arguments):
         return getattr(schedules, kind)(optimizer, *arguments, last_epoch=last_epoch)
     match name:
@@ -91,7 +91,7 @@ def made(xp, name):
 
 
 def go_on(optimizer, scheduler, epochs):
-    """The rates and momenta of some epochs."""
+    """Return the rates and momenta of some epochs."""
     found = []
     for _ in range(epochs):
         optimizer.step()
@@ -121,7 +121,7 @@ def _advanced(xp, name, epoch):
 @pytest.mark.parametrize("optimizer_first", [True, False])
 @pytest.mark.parametrize("name", [*SCHEDULERS, *SEVERAL, "plateau"])
 def test_from_the_state_at_each_epoch(name, optimizer_first, xp):
-    """The rates are those of the scheduler that has not stopped."""
+    """The rates are those of a scheduler without an interruption."""
     optimizer, scheduler = made(xp, name)
     rates = go_on(optimizer, scheduler, 45)
     for epoch in range(40):

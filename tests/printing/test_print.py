@@ -1,4 +1,4 @@
-"""What tensors print as, compared with PyTorch. The tensor is a stand-in: NumPy values and the attributes asked for."""
+"""Printed tensors, compared with PyTorch. The tensor is a stand-in: NumPy values and some attributes."""
 from __future__ import annotations
 
 import importlib
@@ -30,7 +30,7 @@ class Node:
 
 
 class Tensor:
-    """The attributes printing asks for."""
+    """The attributes that printing needs."""
 
     _is_parameter = False
 
@@ -60,7 +60,7 @@ class SpecialParameter(Parameter):
 
 
 def like(t):
-    """The stand-in for a torch tensor."""
+    """Return the stand-in for a torch tensor."""
     name = str(t.dtype).removeprefix("torch.")
     host = t.detach()
     if name == "bfloat16":

@@ -1,4 +1,4 @@
-"""The overloads of normal: with a size the parameters are numbers."""
+"""The overloads of normal: with a size, the parameters are numbers."""
 from __future__ import annotations
 
 import pytest

@@ -50,7 +50,7 @@ def both(seed):
 
 
 def moved(rng, generators, saved):
-    """Now and then sends both generators elsewhere; ``saved`` keeps an earlier state of each."""
+    """Sometimes set both generators to another state. ``saved`` keeps an earlier state of each."""
     event = rng.randrange(40)
     if event == 0:
         seed = rng.randrange(1 << 40)
@@ -83,7 +83,7 @@ def test_any_series_of_calls(seed):
 @pytest.mark.parametrize("n", [16, 17, 23, 24, 25, 31, 100, 1000, 1024, 2047])
 @pytest.mark.parametrize("between", [0, 8, 33])
 def test_one_size_again_and_again(n, between):
-    """Each time at another place of the state's words."""
+    """Each draw begins at another word of the state."""
     generators = both(n)
     for i in range(6000 // n + 15):
         check_same(jtorch.randn(n, generator=generators[0]), torch.randn(n, generator=generators[1]), str(i))
@@ -128,7 +128,7 @@ def test_a_copy_goes_its_own_way():
 
 
 def test_threads_share_a_stream():
-    """No number comes twice, whichever thread asks."""
+    """No number comes twice, in any thread."""
     stream, found = Stream(4), []
 
     def work():
@@ -144,7 +144,7 @@ def test_threads_share_a_stream():
 
 
 def test_without_numpys_memory(monkeypatch):
-    """Where NumPy keeps its state in another way than we know, its own property is used."""
+    """If NumPy stores its state in another way, its own property is used."""
     assert streams._memory_is_known()
     plain = Stream(9)
     monkeypatch.setattr(streams, "_memory_is_known", lambda: False)
@@ -167,7 +167,7 @@ def test_randperm_with_and_without_the_extension(monkeypatch, n, in_c):
 
 
 def test_normals_where_the_uniform_is_zero():
-    """The radius is -0 then, and the sign of what comes of it is the mean's."""
+    """The radius is -0 then, and the result has the sign of the mean."""
     state = torch.Generator().manual_seed(1).get_state()
     words = state.numpy()[24:24 + 624 * 8].view(np.uint64)
     words[:] = 0

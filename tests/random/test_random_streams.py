@@ -206,7 +206,7 @@ def test_numbers_come_in_the_order_of_memory(call, layout):
     lambda xp, x: xp.normal(x, x), lambda xp, x: xp.normal(x, 1.0), lambda xp, x: xp.normal(1.0, x[0]), lambda xp, x: xp.poisson(x),
     lambda xp, x: xp.bernoulli(x), lambda xp, x: xp.bernoulli(x, 0.5), lambda xp, x: xp.binomial(x, x)])
 def test_gradients_of_drawn_numbers(call):
-    """They are 0, or there are none that anybody knows."""
+    """The gradients are 0, or unknown."""
     found = []
     for xp in (torch, jtorch):
         x = numbers(xp, 2, 3).requires_grad_()

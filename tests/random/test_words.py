@@ -1,4 +1,4 @@
-"""The words of MT19937 in C, and what is made of them in C or in a shorter way."""
+"""The words of MT19937 in C, and the numbers made from them in C or on a shorter path."""
 from __future__ import annotations
 
 from fractions import Fraction

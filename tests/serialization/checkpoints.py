@@ -17,7 +17,7 @@ DIRECTIONS = [pytest.param(("torch", "jtorch"), id="from-torch", marks=NEEDS_TOR
 
 
 def both(direction):
-    """The two libraries of a direction."""
+    """Return the two libraries of a direction."""
     return tuple(map(library, direction))
 
 
@@ -34,12 +34,12 @@ def loaded(xp, data: bytes, **options: Any) -> Any:
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether this is a tensor of either library."""
+    """Return whether this is a tensor of either library."""
     return hasattr(x, "storage_offset")
 
 
 def elements(t: Any) -> list:
-    """A tensor's elements as bytes, in order."""
+    """Return a tensor's elements as bytes, in order."""
     xp = library(type(t).__mro__[-2].__module__.split(".")[0] if not HAS_TORCH else
                  "torch" if isinstance(t, library("torch").Tensor) else "jtorch")
     flat = t.detach().clone().reshape(-1)

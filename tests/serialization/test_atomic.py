@@ -1,4 +1,4 @@
-"""A file that is saved again is replaced at once: whoever is killed leaves the old checkpoint or the new one."""
+"""A file that is saved again is replaced at once: a kill leaves the old checkpoint or the new one."""
 from __future__ import annotations
 
 import os
@@ -39,7 +39,7 @@ for line in sys.stdin:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path, full):
-    """Half of the saves write files that have a name from the start, as where the system knows no others."""
+    """Half of the saves write files with a name from the start, as on systems without unnamed files."""
     xp = library("jtorch")
     path = tmp_path / "x.pt"
     seen = set()

@@ -1,4 +1,4 @@
-"""What one library saves the other loads: tensors with their storages, and everything else that a state dict holds."""
+"""Each library loads the other's files: tensors with their storages, and all other contents of a state dict."""
 from __future__ import annotations
 
 import io
@@ -40,7 +40,7 @@ def test_tensors_that_shared_memory_share_it_again(direction):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_training_goes_on_from_a_checkpoint(direction):
-    """A model, its optimizer and the random state after two steps: the third step is the same in the other library."""
+    """After two steps, a model, its optimizer and the random state make the same third step in the other library."""
     def parts(xp):
         model = xp.nn.Sequential(xp.nn.Linear(3, 4), xp.nn.BatchNorm1d(4), xp.nn.Tanh(), xp.nn.Linear(4, 1))
         return model, xp.optim.Adam(model.parameters(), lr=0.1)
@@ -192,7 +192,9 @@ def test_skip_data(xp):
 
 @NEEDS_TORCH
 def test_the_archive_is_laid_out_as_pytorch_lays_it_out():
-    """Same records at the same places: PyTorch may compute where they are instead of reading the directory."""
+    """The same records are at the same places, because PyTorch may compute the places instead of reading the
+    directory.
+    """
     def layout(xp):
         data = saved(xp, {"a": xp.arange(100.), "b": xp.zeros(0), "c": xp.ones(3, dtype=xp.int8)})
         with zipfile.ZipFile(io.BytesIO(data)) as z:

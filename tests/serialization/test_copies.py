@@ -1,4 +1,4 @@
-"""Plain pickles and copy.deepcopy of tensors, parameters and modules: what was one thing stays one thing."""
+"""Plain pickles and copy.deepcopy of tensors, parameters and modules keep shared objects shared."""
 from __future__ import annotations
 
 import copy

@@ -1,4 +1,6 @@
-"""Where checkpoints come from and go to: paths, file objects, devices, memory maps, the environment, what is damaged or odd."""
+"""Sources and targets of checkpoints: paths, file objects, devices, memory maps, the environment, damaged and odd
+files.
+"""
 from __future__ import annotations
 
 import gzip
@@ -124,7 +126,7 @@ def test_to_meta(form):
 
 @NEEDS_TORCH
 def test_from_a_gpu():
-    """A checkpoint of GPU tensors loads where there is none, with map_location."""
+    """A checkpoint of GPU tensors loads without a GPU, with map_location."""
     torch, jtorch = library("torch"), library("jtorch")
     gpu = b"X\x06\x00\x00\x00cuda:0"
     data = saved(torch, torch.arange(3.))
@@ -160,7 +162,7 @@ def _registry():
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_byte_order(direction):
-    """A checkpoint that says it is big-endian has its numbers turned round."""
+    """The bytes of a big-endian checkpoint are swapped."""
     writer, reader = both(direction)
     obj = {"f": writer.arange(3.), "c": writer.tensor([1 + 2j]), "i": writer.tensor([1, 2]), "b": writer.tensor([True])}
     data = saved(writer, obj)
@@ -257,7 +259,7 @@ def test_tar_files_are_refused(tmp_path):
 
 
 class Anything(dict):
-    """Takes the place of what a pickle makes."""
+    """A replacement for the objects of a pickle."""
 
     def __init__(self, *args):
         pass
@@ -267,7 +269,7 @@ class Anything(dict):
 
 
 def modules_named(data):
-    """The modules whose names a pickle has; none of them is jtorch's."""
+    """Return the module names in a pickle; none of them is jtorch's."""
     found = set()
 
     class Reader(pickle.Unpickler):
@@ -304,7 +306,7 @@ def test_pickle_modules(base, protocol):
 
 @pytest.mark.nightly
 def test_more_than_four_gigabytes(tmp_path):
-    """Sizes and places that need 64 bits, written and read by both libraries."""
+    """Sizes and offsets that need 64 bits, written and read by both libraries."""
     import numpy as np
     xp = library("jtorch")
     big = xp.from_numpy(np.zeros(2 ** 32 + 5, np.uint8))
@@ -319,7 +321,7 @@ def test_more_than_four_gigabytes(tmp_path):
 
 
 def test_to_other_devices(run_python):
-    """All that shares a storage goes with it, in either format."""
+    """All tensors of a storage move with it, in either format."""
     printed = run_python("""
 import io, jtorch as torch
 x = torch.arange(6.)

@@ -1,4 +1,4 @@
-"""Checkpoints made to harm: nothing outside the list runs, nothing hangs, no memory is wasted, and the error says what is wrong."""
+"""Malicious checkpoints: no other code runs, nothing hangs, no memory is wasted, and the error names the problem."""
 from __future__ import annotations
 
 import io
@@ -56,7 +56,7 @@ BOMB = text("x") + b"".join(b"q%ch%c\x86" % (i, i) for i in range(1, 60))
 
 
 def archive(pickled, **records):
-    """A checkpoint with this pickle, whose checksums are right."""
+    """Make a checkpoint with this pickle and right checksums."""
     from jtorch.serialization.archive import Writer
     buffer = io.BytesIO()
     writer = Writer(buffer, "archive")
@@ -152,7 +152,7 @@ HOSTILE = {
 
 @pytest.fixture
 def alarm():
-    """Fails the test if anything that Python audits as running code or touching files happens."""
+    """Fail the test if Python audits any event of running code or touching files."""
     xp, watched = library("jtorch"), []
     described(loaded(xp, saved(xp, xp.arange(2))))      # This imports the modules needed by the first load.
     _alarms.append(watched)
@@ -172,7 +172,7 @@ def _audit(event, args):
 
 
 def _looks_up_a_line():
-    """Whether Python reads its own sources for a traceback, as JAX has it do for an error that passes through it."""
+    """Return whether Python reads its own sources for a traceback, as JAX makes it do."""
     opener = sys._getframe(2)
     return opener.f_back is not None and opener.f_back.f_code.co_filename == linecache.__file__
 
@@ -192,7 +192,7 @@ def test_hostile_pickles(name, alarm):
 
 
 def test_the_assembler_makes_good_checkpoints_too(alarm):
-    """Else the tests above would test the assembler."""
+    """Otherwise the tests above would test the assembler."""
     xp = library("jtorch")
     made = loaded(xp, archive(tup(tensor(), tensor(size=(2, 2), stride=(2, 1)), tensor(size=(3, 2), stride=(0, 1)))))
     assert [t.tolist() for t in made] == [[1, 2, 3, 4], [[1, 2], [3, 4]], [[1, 2]] * 3]
@@ -252,7 +252,7 @@ def test_odd_archives(records, message):
 
 
 def test_records_that_lie_about_their_size():
-    """A directory entry that points into another record, or beyond the end."""
+    """A directory entry points into another record, or beyond the end."""
     data = bytearray(saved(library("jtorch"), library("jtorch").arange(4.)))
     with zipfile.ZipFile(io.BytesIO(bytes(data))) as z:
         names = [i.filename for i in z.infolist()]
@@ -298,7 +298,7 @@ def _moved(data, rng):
 
 
 def _exchanged(records, rng):
-    """The records, each under its name, but two of them with each other's content."""
+    """Return the records with the contents of two exchanged."""
     a, b = rng.choice([n for n in records if "version" not in n], 2, replace=False)
     return {**records, a: records[b], b: records[a]}
 
@@ -319,7 +319,7 @@ def _packed(records):
 
 
 def _read_all(x):
-    """Reads every tensor that is not enormous."""
+    """Read every tensor of a moderate size."""
     if is_tensor(x) and x.numel() < 10 ** 5:
         x.tolist()
     for part in x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ():
@@ -339,7 +339,9 @@ def _attempt(xp, data):
 @pytest.mark.filterwarnings("ignore")       # A damaged pickle may claim any protocol, and causes warnings.
 @pytest.mark.parametrize("form", ["zip", "legacy"])
 def test_damaged_files(form, rng, alarm):
-    """Bit flips, cuts, holes, moved pieces: an error that has words, or, as checksums guard a zip archive, the right content."""
+    """Bit flips, cuts, holes and moved pieces raise a clear error. With the checksums of a zip archive the content
+    may also be right.
+    """
     xp = library("jtorch")
     data = saved(xp, _checkpoint(xp), _use_new_zipfile_serialization=form == "zip")
     wanted = described(loaded(xp, data))
@@ -355,7 +357,7 @@ def test_damaged_files(form, rng, alarm):
 
 @pytest.mark.filterwarnings("ignore")
 def test_changed_files_with_good_checksums(rng, alarm):
-    """Somebody has changed the pickle, or exchanged records, and computed the checksums anew."""
+    """An attacker has changed the pickle, or exchanged records, and recomputed the checksums."""
     xp = library("jtorch")
     with zipfile.ZipFile(io.BytesIO(saved(xp, _checkpoint(xp)))) as z:
         records = {n.partition("/")[2]: z.read(n) for n in z.namelist()}

@@ -1,4 +1,4 @@
-"""Whole modules, optimizers and schedulers, pickled under PyTorch's names: each library runs what the other has saved."""
+"""Whole modules, optimizers and schedulers, pickled under PyTorch's names: each library runs the other's."""
 from __future__ import annotations
 
 import pickle
@@ -41,7 +41,7 @@ def test_modules(direction, spelled):
 @pytest.mark.parametrize("spelled", ["SGD(p, lr=0.1, momentum=0.9)", "Adam(p)", "AdamW(p, amsgrad=True)", "RMSprop(p)",
                                      "Adagrad(p)"])
 def test_optimizers(direction, spelled):
-    """An optimizer and its schedule are saved with the parameters: the next steps are the same in the other library."""
+    """An optimizer and its schedule are saved with the parameters. The next steps are the same in the other library."""
     writer, reader = both(direction)
     p = [writer.nn.Parameter(writer.arange(3.))]
     optimizer = eval(f"optim.{spelled}", {"optim": writer.optim, "p": p})
@@ -66,7 +66,7 @@ def test_optimizers(direction, spelled):
 
 @NEEDS_TORCH
 def test_every_class_has_pytorchs_name():
-    """The file of PyTorch's in which a class is, is what ``add_safe_globals`` there compares."""
+    """``add_safe_globals`` of PyTorch compares the module of a class."""
     from jtorch.serialization import names
     torch, jtorch = library("torch"), library("jtorch")
     wrong = {}

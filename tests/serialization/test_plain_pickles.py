@@ -1,4 +1,4 @@
-"""Plain pickles of tensors and what belongs to them name PyTorch's functions where ``import torch`` gives jtorch."""
+"""Plain pickles of tensors and related objects contain PyTorch's names if ``import torch`` gives jtorch."""
 from __future__ import annotations
 
 import base64
@@ -45,18 +45,18 @@ NOT_PYTORCHS = ("torch.channels_last",)     # PyTorch writes no pickles of these
 
 
 def names_in(data):
-    """The functions and classes that a pickle names."""
+    """Return the names of functions and classes in a pickle."""
     return sorted({found.replace(" ", ".") for code, found, _ in pickletools.genops(data) if code.name == "GLOBAL"})
 
 
 def printed_by(run_python, code, *given):
-    """What a process prints for ``code``, in which ``given`` is what it says."""
+    """Return the output of a process for ``code``, with the repr of ``given`` inserted."""
     return run_python(f"import json, os\ngiven = json.loads(os.environ['GIVEN'])\n{textwrap.dedent(code)}",
                       {"GIVEN": json.dumps(given)})
 
 
 def test_names(run_python):
-    """In a process where ``import torch`` gives jtorch."""
+    """The process imports jtorch as torch."""
     printed = printed_by(run_python, """
         import json, pickle, warnings
         from jtorch import _as_torch
@@ -77,7 +77,7 @@ def test_names_are_pytorchs(text):
 
 
 def test_names_here():
-    """Where it is imported by its own name, a pickle names jtorch's functions, and nothing of a PyTorch beside it."""
+    """With ``import jtorch``, a pickle contains jtorch's names, even if PyTorch is installed."""
     data = pickle.dumps({"x": library("jtorch").ones(2), "d": library("jtorch").float32}, 2)
     assert names_in(data) == ["_codecs.encode", "collections.OrderedDict", "jtorch.float32",
                               "jtorch.serialization.rebuild._rebuild_tensor_v2", "jtorch.storage._load_from_bytes"]
@@ -137,7 +137,7 @@ def test_pickles_of_earlier_versions_as_torch(run_python):
 # ---------------------------------------------------------------- what comes back
 
 class Noted(library("jtorch").Tensor):
-    """A tensor that says itself what is pickled of it."""
+    """A tensor with its own ``__getstate__``."""
 
     def __getstate__(self):
         return {"note": self.note, "pickled": True}
@@ -181,7 +181,9 @@ def test_functions():
 
 @pytest.mark.parametrize("name", ["cloudpickle", "dill"])
 def test_picklers_that_write_code(run_python, tmp_path, name):
-    """Subclasses of Tensor and modules that are defined in ``__main__`` go by their code; the library's functions by name."""
+    """Subclasses of Tensor and modules defined in ``__main__`` are pickled with their code; the library's functions
+    by name.
+    """
     pytest.importorskip(name)
     for source in ("import jtorch as torch", "from jtorch import _as_torch; _as_torch.install(); import torch"):
         printed_by(run_python, f"""
@@ -229,7 +231,7 @@ def test_picklers_that_write_code(run_python, tmp_path, name):
 @pytest.mark.parametrize("weights_only", [True, False])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_sparse_tensors(direction, archive, weights_only):
-    """Also in the format before the zip archives, where the elements come after the pickle."""
+    """The format before zip archives is tested too. There the elements come after the pickle."""
     writer, reader = both(direction)
     dense = writer.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
     given = [dense.to_sparse(), dense.to_sparse_csr(), writer.nn.Parameter(dense.to_sparse())]

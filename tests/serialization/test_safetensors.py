@@ -9,7 +9,7 @@ pytest.importorskip("safetensors", reason="safetensors is not installed (pip ins
 
 
 def module_of(name):
-    """The functions for a library."""
+    """Return the functions for a library."""
     if name == "torch":
         import safetensors.torch
         return safetensors.torch

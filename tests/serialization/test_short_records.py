@@ -15,7 +15,7 @@ def checkpoint(xp, **options):
 
 
 def rewritten(data, ending, change):
-    """The archive with other contents of the record whose name ends so; None leaves the record out."""
+    """Return the archive with new contents of the record whose name has this ending; None removes the record."""
     source, stream = zipfile.ZipFile(io.BytesIO(data)), io.BytesIO()
     with zipfile.ZipFile(stream, "w") as target:
         for info in source.infolist():

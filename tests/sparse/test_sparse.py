@@ -1,4 +1,4 @@
-"""Sparse tensors: what they hold, what is computed of them, their gradients, text and files."""
+"""Sparse tensors: contents, computations, gradients, text and files."""
 from __future__ import annotations
 
 import copy
@@ -25,7 +25,7 @@ def of_layout(xp, name):
 
 
 def close(got, wanted):
-    """Whether two are the same, of any layout."""
+    """Return whether two tensors are equal, in any layout."""
     got = got.to_dense() if hasattr(got, "to_dense") else got
     np.testing.assert_allclose(got.detach().numpy(), np.asarray(wanted), rtol=1e-6)
 

@@ -1,4 +1,4 @@
-"""Classes of old scripts: ``torch.cuda.FloatTensor``, ``torch.sparse.FloatTensor`` and their kin."""
+"""Classes of old scripts: ``torch.cuda.FloatTensor``, ``torch.sparse.FloatTensor`` and their variants."""
 from __future__ import annotations
 
 import importlib

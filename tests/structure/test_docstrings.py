@@ -1,4 +1,6 @@
-"""Public docstrings say arguments, shapes, results and errors, and have an example, which is run here and prints what it says."""
+"""Public docstrings describe arguments, shapes, results and errors, and have examples that run and print the
+documented text.
+"""
 from __future__ import annotations
 
 import contextlib
@@ -45,7 +47,7 @@ NOT_SAID = {
 
 
 def objects() -> dict[str, Any]:
-    """The public classes and functions by name."""
+    """Return the public classes and functions by name."""
     found: dict[str, Any] = {}
     for space, chosen in SPACES.items():
         module = importlib.import_module(f"jtorch.{space}")
@@ -63,7 +65,7 @@ OBJECTS = objects()
 
 
 def doc_of(thing: Any) -> str:
-    """A docstring of its own, not that of a base class."""
+    """Return a docstring of its own, not that of a base class."""
     return (thing.__dict__.get("__doc__") if inspect.isclass(thing) else thing.__doc__) or ""
 
 
@@ -87,7 +89,7 @@ def returns_something(thing: Any) -> bool:
 
 
 def required(name: str, thing: Any) -> dict[str, str]:
-    """Section -> its title, for those that apply."""
+    """Return the sections that apply, with their titles."""
     wanted = {"Example": ">>>"}
     if has_parameters(thing):
         wanted["Args"] = "Args:"
@@ -101,7 +103,7 @@ def required(name: str, thing: Any) -> dict[str, str]:
 
 
 def is_decorator(name: str) -> bool:
-    """Whether it is a context manager and a decorator, whose use its example shows."""
+    """Return whether a thing is a context manager and a decorator, shown by its example."""
     return name.rpartition(".")[2] in ("no_grad", "enable_grad")
 
 
@@ -113,7 +115,7 @@ def test_docstring_is_complete(name):
 
 
 def test_what_is_said_is_counted():
-    """The counts only grow: what applies to many and cannot be required of each (errors, sources of formulas)."""
+    """The counts only grow: sections that many docstrings have and not all can have (errors, sources of formulas)."""
     docs = [doc_of(thing) for thing in OBJECTS.values()]
     raises, sources = sum(["Raises" in d for d in docs]), sum(["Source:" in d or "arXiv" in d for d in docs])
     assert len(docs) >= LEAST["objects"]

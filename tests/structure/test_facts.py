@@ -1,4 +1,4 @@
-"""The record of an op says everything about it: code that runs calls asks for facts, and not which op it has before it."""
+"""The record of an op has all facts: code that runs calls asks for facts, and not for the op's name."""
 from __future__ import annotations
 
 import ast
@@ -29,7 +29,7 @@ OF_OTHERS = {"engine/cost.py": "names of JAX's primitives", "_api/generate.py": 
 
 
 def names_asked_for(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """(name of an op or a node, line) of comparisons of something's name with a constant."""
+    """Return (name of an op or a node, line) of comparisons of a name with a constant."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
@@ -72,7 +72,7 @@ def test_no_exception_is_left_over():
 
 
 def test_every_fact_is_of_use():
-    """A fact that no op gives, or that nobody asks for, is none."""
+    """Some op sets each fact, and some code reads it."""
     sources = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py"))
     tools = "\n".join(path.read_text() for place in ("tools", "tests/ops") for path in (PACKAGE.parent / place).rglob("*.py"))
     for group, cls in GROUPS.items():

@@ -1,4 +1,4 @@
-"""A file imports only from the layers above its own; what is imported later, inside a function, is listed with its reason."""
+"""A file imports only from the layers above its own. Imports inside functions are listed with reasons."""
 from __future__ import annotations
 
 import ast
@@ -120,7 +120,9 @@ def layer_of(module: str) -> str:
 
 
 def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
-    """(layer, line, whether inside a function) of all that a file imports from the package, but for type checkers."""
+    """Yield (layer, line, whether inside a function) of a file's imports from the package, without those for type
+    checkers.
+    """
     tree = ast.parse(path.read_text())
     for node, inside in _walk(tree, inside=False):
         if isinstance(node, ast.ImportFrom) and node.module == "jtorch":
@@ -167,7 +169,7 @@ def test_no_exception_is_left_over():
 
 
 def test_files_import_each_other_in_no_circle():
-    """Not even within a layer: a file can be read, and its names are all there, once what it imports has been read."""
+    """This holds even within a layer: a file can be imported once its imports have been."""
     try:
         graphlib.TopologicalSorter({path: set(_files_imported(path)) for path in FILES}).prepare()
     except graphlib.CycleError as error:
@@ -175,7 +177,7 @@ def test_files_import_each_other_in_no_circle():
 
 
 def _files_imported(path: Path) -> Iterator[Path]:
-    """The files whose names a file takes when it is imported itself."""
+    """Yield the files whose names a file needs at its import."""
     for node, inside in _walk(ast.parse(path.read_text()), inside=False):
         found: list[Path | None] = []
         if isinstance(node, ast.ImportFrom) and not inside:
@@ -186,7 +188,7 @@ def _files_imported(path: Path) -> Iterator[Path]:
 
 
 def _file_of(module: str) -> Path | None:
-    """Where a module of the package lies."""
+    """Return the file of a module of the package."""
     package, *parts = module.split(".")
     place = PACKAGE.joinpath(*parts)
     return next((f for f in (place.with_suffix(".py"), place / "__init__.py") if package == "jtorch" and f in FILES), None)
@@ -198,7 +200,7 @@ def test_ops_know_arrays_only():
 
 
 def test_only_the_engine_compiles():
-    """``jax.jit`` anywhere else would run past the record of calls; inside a body it only names a part of the jaxpr."""
+    """``jax.jit`` elsewhere would bypass the engine's trace. Inside a body it only names a part of the jaxpr."""
     for path in FILES:
         if name_of(path) not in ("engine", "func") and path.name != "named.py":
             calls = {ast.unparse(n) for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Attribute)}
@@ -206,7 +208,7 @@ def test_only_the_engine_compiles():
 
 
 def test_modules_that_callables_hide_are_not_imported_by_attribute():
-    """``jtorch.device`` is the class once the package is imported, so ``from jtorch import device`` means two things."""
+    """``jtorch.device`` is the class after the import of the package, so ``from jtorch import device`` is ambiguous."""
     for path in FILES:
         if name_of(path) != "__init__":
             found = {a.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom)
@@ -215,7 +217,7 @@ def test_modules_that_callables_hide_are_not_imported_by_attribute():
 
 
 def test_modules_that_import_a_hidden_module_are_imported_with_the_package(run_python):
-    """``import jtorch.device as devices`` gives the class too, if the package has been imported before."""
+    """``import jtorch.device as devices`` also gives the class, if the package was imported before."""
     early = {".".join(["jtorch", *p.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__") for p in FILES
              if any(f"import jtorch.{name} as" in p.read_text() for name in HIDDEN) and name_of(p) != "__main__"}
     loaded = set(run_python("import sys, jtorch; print(*sys.modules)").split())

@@ -1,4 +1,4 @@
-"""Test files and the modules beside them are imported by their names alone: two of one name would hide each other."""
+"""Test files and their helper modules have unique names, because they are imported by name alone."""
 from __future__ import annotations
 
 import ast

@@ -1,4 +1,6 @@
-"""Each part of the state of tensors and storages is assigned in one file, whose functions say what an assignment means."""
+"""One file assigns each part of the state of tensors and storages, and its functions define the meaning of an
+assignment.
+"""
 from __future__ import annotations
 
 import ast
@@ -42,7 +44,9 @@ ON_TENSORS = ("storage.py", "tensor.py", "_storage/untyped.py", "_backward/", "_
 
 
 def assigned(path: Path) -> Iterator[tuple[str, int]]:
-    """(attribute, line) of the assignments in a file; objects of other classes may have a ``value`` of their own."""
+    """Return (attribute, line) of the assignments in a file. Objects of other classes may have a ``value`` of their
+    own.
+    """
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)) and node.attr in OWNERS:
             own = isinstance(node.value, ast.Name) and node.value.id == "self"
@@ -53,7 +57,7 @@ def assigned(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def _name_set(node: ast.Call) -> str:
-    """``x`` of ``setattr(t, "x", …)`` and its like; "" if it is no such call, or the name is computed."""
+    """Return ``x`` of ``setattr(t, "x", …)`` and similar calls; "" for other calls or a computed name."""
     called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if called in ("setattr", "delattr", "__setattr__", "__delattr__"):
         given = node.args[1 if len(node.args) > 2 or called.endswith("delattr") else 0:]
@@ -79,7 +83,7 @@ def test_no_owner_and_no_exception_is_left_over():
 
 
 def test_tensors_are_not_written_to_by_computed_names():
-    """``setattr(t, name, …)`` and ``t.__dict__[…]`` would pass the check above."""
+    """``setattr(t, name, …)`` and ``t.__dict__[…]`` would bypass the check above."""
     found = set()
     for path in (p for p in sorted(PACKAGE.rglob("*.py")) if str(p.relative_to(PACKAGE)).startswith(ON_TENSORS)):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -97,7 +101,7 @@ def _names_state(key: ast.AST) -> bool:
 
 
 def test_one_file_assigns_in_c():
-    """The extension sees slots as fields of objects; what C gives a tensor or a storage is given in tensors.c."""
+    """The extension sees slots as fields of objects. tensors.c assigns all fields of tensors and storages."""
     setting = re.compile(r"(?:\b(?:set|put|add_to)\(\w+, (?:Tensor|Storage|View)_\.(\w+)|SLOT\(\w+, (?:Tensor|Storage|View)_\.(\w+)\) = )")
     found = {(path.name, a or b) for path in (PACKAGE / "speedups").glob("*.c") for a, b in setting.findall(path.read_text())}
     assert {"node", "requires_grad", "view", "value", "version", "generation"} <= {name for _, name in found}
@@ -105,7 +109,7 @@ def test_one_file_assigns_in_c():
 
 
 def test_state_is_reached_by_no_other_way_in_c():
-    """Attributes that C sets by name, as any Python could, are none of these."""
+    """C sets no state by name, as Python could."""
     for path in (PACKAGE / "speedups").glob("*.c"):
         text = path.read_text()
         for name in OWNERS:

@@ -1,4 +1,6 @@
-"""Lower layers get what upper ones have through one file, ``_base/seam.py``; nothing else is put into another file."""
+"""Layers get functions of lower layers through one file, ``_base/seam.py``; no file assigns into another file
+otherwise.
+"""
 from __future__ import annotations
 
 import ast
@@ -23,7 +25,7 @@ ALSO = {
 
 
 def imported(tree: ast.AST) -> dict[str, str]:
-    """What names in a file stand for: ``module`` or ``module.name``."""
+    """Return the meaning of names in a file: ``module`` or ``module.name``."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "jtorch":
@@ -34,7 +36,7 @@ def imported(tree: ast.AST) -> dict[str, str]:
 
 
 def is_namespace(dotted: str) -> bool:
-    """Whether a name stands for a module or a class, not for an object that has a state."""
+    """Return whether a name is a module or a class, not an object with a state."""
     try:
         thing = importlib.import_module(dotted)
     except ImportError:
@@ -44,7 +46,7 @@ def is_namespace(dotted: str) -> bool:
 
 
 def injections(path: Path) -> Iterator[tuple[str, str, int]]:
-    """(module or class, attribute, line) of what a file sets in what it has imported."""
+    """Yield (module or class, attribute, line) of a file's assignments to imported objects."""
     tree = ast.parse(path.read_text())
     names = imported(tree)
     for node in ast.walk(tree):
@@ -94,7 +96,7 @@ def test_slots_are_filled_once_the_package_is_imported(name):
 
 
 def test_slots_are_used_from_below():
-    """A slot that nobody below asks for is an import that could be written."""
+    """A slot without a use from above could be an import."""
     for name, filler in seam.FILLED_BY.items():
         users = [p for p in FILES if str(p.relative_to(PACKAGE)) != filler and f"seam.{name}" in p.read_text()]
         assert users, name

@@ -1,4 +1,4 @@
-"""How long and how branched the way of a call is: what may not grow again."""
+"""Limits for the length and the branches of a call's path."""
 from __future__ import annotations
 
 import subprocess
@@ -27,14 +27,16 @@ print(*frames)
 
 @pytest.mark.parametrize(("requires_grad", "mode"), [(True, "hot"), (False, "hot"), (False, "eager")])
 def test_a_product_in_place_through_a_view_passes_few_frames(run_python, requires_grad, mode):
-    """Without the extension. With a graph and at once it is what the first takes and what running two kernels takes."""
+    """This holds without the extension. A graph costs the first call's frames, and immediate execution those of two
+    kernels.
+    """
     frames = run_python(PRODUCT.format(requires_grad=requires_grad), {"JTORCH_SPEEDUPS": "0", "JTORCH_ENGINE": mode}).split()
     assert "call_inplace" in frames
     assert len(frames) < 60, frames
 
 
 def test_functions_of_dispatch_have_few_branches():
-    """A cyclomatic complexity of 14 at most, as pyproject.toml says."""
+    """The limit of cyclomatic complexity is 14, as in pyproject.toml."""
     done = subprocess.run([sys.executable, "-m", "ruff", "check", "--select", "C901", "--no-cache", "jtorch/dispatch"], cwd=ROOT,
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

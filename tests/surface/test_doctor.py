@@ -17,7 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def examined() -> tuple[int, list[str]]:
-    """The doctor's status and lines, in a thread of its own: the tests before may have spent this one's budget for compiling."""
+    """Return the doctor's status and lines, in a thread of its own, because earlier tests may have spent this one's
+    budget.
+    """
     lines: list[str] = []
     status: list[int] = []
     thread = threading.Thread(target=lambda: status.append(doctor.main(lines.append)))

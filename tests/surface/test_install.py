@@ -1,4 +1,4 @@
-"""python -m jtorch.install: ``import torch`` for an environment, and nothing left behind."""
+"""python -m jtorch.install: ``import torch`` for an environment, and its removal."""
 from __future__ import annotations
 
 import importlib.metadata

@@ -1,4 +1,4 @@
-"""Overloads and errors of torch.linalg and its kin, and einsum with lists of labels."""
+"""Overloads and errors of torch.linalg and related functions, and einsum with lists of labels."""
 from __future__ import annotations
 
 import pytest

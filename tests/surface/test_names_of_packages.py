@@ -1,4 +1,4 @@
-"""Names that packages use and few programs do: they do what PyTorch's do, or say that they are not built."""
+"""Names used by packages and few programs: they work as PyTorch's, or raise NotImplementedError."""
 from __future__ import annotations
 
 import importlib

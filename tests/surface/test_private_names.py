@@ -1,4 +1,4 @@
-"""Names of PyTorch's private modules that packages import: what works gives what PyTorch gives, the rest says that it is not built."""
+"""Names of PyTorch's private modules used by packages: they give PyTorch's results, or raise NotImplementedError."""
 import importlib
 import pickle
 import threading
@@ -12,7 +12,7 @@ def path(xp, name):
 
 
 def outcome(run, *args, **kwargs):
-    """What a call gives, or its error's type and text."""
+    """Return the result of a call, or its error's type and text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

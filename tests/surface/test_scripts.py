@@ -1,4 +1,4 @@
-"""A script run by ``python -m jtorch`` meets what Python gives it: its path, its arguments, its ``__main__`` until the end."""
+"""``python -m jtorch`` runs a script as Python does: its path, its arguments, its ``__main__`` until the end."""
 from __future__ import annotations
 
 import os

@@ -1,4 +1,4 @@
-"""What public modules show: PyTorch's classes and names, and what is documented beside them."""
+"""Public modules show PyTorch's classes and names, and documented additions."""
 from __future__ import annotations
 
 import importlib
@@ -31,7 +31,7 @@ BASES = {"LazyModuleMixin", "NonDynamicallyQuantizableLinear", "RNNBase", "RNNCe
 
 @pytest.mark.parametrize("name", UNDERSCORED)
 def test_classes_of_modules(name):
-    """A package that collects the classes of a module finds no helpers of jtorch's among them."""
+    """A package that collects the classes of a module finds no helpers of jtorch."""
     module = importlib.import_module(f"jtorch.nn.modules.{name}")
     found = [n for n, thing in vars(module).items() if isinstance(thing, type) and n[0] == "_"]
     assert set(found) <= set(UNDERSCORED[name]) | BASES
@@ -40,7 +40,7 @@ def test_classes_of_modules(name):
 
 
 def test_namespaces():
-    """In-place functions that are methods only, operators, and the parts of this package are no names here."""
+    """These are no names of the namespace: methods' in-place functions, operators, and parts of this package."""
     absent = ("cumsum_", "mul_", "add_", "tril_", "scatter_", "zero", "annotations", "dispatch", "speedups", "tape", "ops_",
               "native_dropout_backward", "get_printoptions", "UInt16Tensor")
     assert [n for n in absent if hasattr(jtorch, n)] == []
@@ -53,7 +53,7 @@ def test_namespaces():
 
 
 def listed(run_python):
-    """By public module, what ``dir`` lists and the classes that are there, where ``import torch`` gives jtorch."""
+    """Return the names of ``dir`` and the classes of each public module, in a process with jtorch as torch."""
     printed = run_python(textwrap.dedent("""
         import importlib, json, sys, warnings
         from jtorch import _as_torch
@@ -77,7 +77,7 @@ def listed(run_python):
 
 
 def is_module(name):
-    """Whether PyTorch has a module of this name, which is an attribute once it is imported."""
+    """Return whether PyTorch has a module of this name. It becomes an attribute once imported."""
     try:
         return importlib.util.find_spec(name) is not None
     except ModuleNotFoundError:
@@ -85,7 +85,7 @@ def is_module(name):
 
 
 def test_every_public_module(torch, run_python):
-    """``dir`` of each lists PyTorch's names only; no class in it is one that PyTorch has nowhere."""
+    """``dir`` of each module lists PyTorch's names only, and every class exists in PyTorch."""
     names, classes, public = {}, {}, set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""The type stubs are those that the op records give, and say what the functions do."""
+"""The type stubs match the op records and the functions."""
 from __future__ import annotations
 
 import inspect

@@ -1,4 +1,4 @@
-"""Names around the core: what changes nothing here, what says that it is not built, what compares and measures."""
+"""Names around the core: functions without an effect, missing features, comparisons and measurements."""
 from __future__ import annotations
 
 import importlib
@@ -15,7 +15,7 @@ from jtorch._base.not_built import MODULES as NOT_BUILT
 # ---------------------------------------------------------------- compile, jit
 
 def test_compile(xp):
-    """Arguments are accepted, in all three forms; both mode and options, or an unknown mode, are an error."""
+    """All three forms accept their arguments. Mode with options, or an unknown mode, raises."""
     with pytest.raises(RuntimeError, match="Either mode or options can be specified"):
         xp.compile(xp.sin, mode="default", options={})
     with pytest.raises(RuntimeError, match="Unrecognized mode=fast"):
@@ -82,14 +82,14 @@ def test_a_script_module():
 
 @pytest.mark.parametrize("name", sorted(NOT_BUILT))
 def test_not_built(name):
-    """The module can be imported, its names can be had; calling one says what it is and what there is instead."""
+    """The module and its names can be imported. A call raises an error with an alternative."""
     module = importlib.import_module(f"jtorch.{name}")
     with pytest.raises(NotImplementedError, match=re.escape(f"torch.{name}.Something is not built. {NOT_BUILT[name]}")):
         module.Something(1, key=2)
 
 
 def test_not_built_names_can_stand_around():
-    """As a default argument, a base class, in isinstance, as an attribute of an attribute."""
+    """The names work as a default argument, as a base class, in isinstance, and as an attribute of an attribute."""
     rpc = importlib.import_module("jtorch.distributed.rpc")
 
     class Mine(rpc.RRef):
@@ -116,7 +116,7 @@ def test_nothing_of_it_is_imported_with_the_package(run_python):
 
 
 def test_accelerator(xp):
-    """The line that PyTorch's tutorials begin with."""
+    """PyTorch's tutorials begin with this line."""
     found = xp.accelerator.current_accelerator()
     device = found.type if xp.accelerator.is_available() else "cpu"
     assert xp.ones(1, device=device).device.type == device

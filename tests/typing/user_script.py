@@ -1,4 +1,4 @@
-"""A user's script: it runs (test_stubs.py), and mypy agrees with each type it claims (scripts/check)."""
+"""A user's script: it runs (test_stubs.py), and mypy agrees with its types (scripts/check)."""
 from __future__ import annotations
 
 from typing import assert_type

@@ -1,4 +1,4 @@
-"""ModuleTracker knows which modules a program is in."""
+"""ModuleTracker knows the modules being run."""
 from __future__ import annotations
 
 import importlib

@@ -1,4 +1,4 @@
-"""graph(): the boxes and lines of the tape, and a picture in which nothing lies on anything else."""
+"""graph(): the boxes and lines of the tape, without overlaps."""
 from __future__ import annotations
 
 import random
@@ -85,7 +85,7 @@ def test_pictures_and_dot(tmp_path):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_layout(seed):
-    """Lines lead down, boxes do not overlap, and all is inside."""
+    """Lines lead down, boxes do not overlap, and everything is inside the picture."""
     r = random.Random(seed)
     n = 30
     edges = [(r.randrange(b), b) for b in range(1, n) for _ in range(r.choice([1, 1, 2]))]

@@ -1,4 +1,4 @@
-"""summary(): the table that torchinfo prints, and nothing of the model changed."""
+"""summary(): torchinfo's table, without a change of the model."""
 from __future__ import annotations
 
 import numpy as np
@@ -10,7 +10,7 @@ from jtorch.utils.viz import summary
 
 
 class Net(nn.Module):
-    """Convolution, a list of layers one of which is used twice, a container and a parameter of its own."""
+    """Convolution, a list of layers with one used twice, a container and a parameter."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""SummaryWriter: what is written, and what is said where tensorboardX is missing."""
+"""SummaryWriter: its events, and its error without tensorboardX."""
 from __future__ import annotations
 
 import importlib.util
@@ -33,7 +33,7 @@ def test_where_only_tensorboard_is_installed_the_class_can_be_imported(monkeypat
 
 
 def events(folder):
-    """The events in a folder's files."""
+    """Return the events in a folder's files."""
     from tensorboardX.proto.event_pb2 import Event
     for path in sorted(folder.rglob("events*")):
         data, at = path.read_bytes(), 0
@@ -44,13 +44,13 @@ def events(folder):
 
 
 def graphs(folder):
-    """The graphs in a folder's event files: for each the nodes by name."""
+    """Return the graphs in a folder's event files: for each the nodes by name."""
     from tensorboardX.proto.graph_pb2 import GraphDef
     return [{n.name: n for n in GraphDef.FromString(e.graph_def).node} for e in events(folder) if e.graph_def]
 
 
 def shape(node):
-    """The shape of what a node of a graph gives."""
+    """Return the shape of a node's result."""
     return [d.size for d in node.attr["_output_shapes"].list.shape[0].dim]
 
 
@@ -139,7 +139,7 @@ class Branching(jtorch.nn.Module):
 
 @needs_tensorboardx
 def test_a_module_that_fx_cannot_trace(tmp_path):
-    """A training run goes on; the module is as it was."""
+    """Training continues, and the module is unchanged."""
     from jtorch.utils.tensorboard import SummaryWriter
     net = Branching()
     with SummaryWriter(str(tmp_path)) as writer:

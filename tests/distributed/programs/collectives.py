@@ -92,7 +92,7 @@ def groups(say, rank):
 def together(say, rank, n):
     """Several tensors at once, and the methods that communication hooks call."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)      # PyTorch warns of deprecated names.
+        warnings.simplefilter("ignore", FutureWarning)      # PyTorch's, that these will go
         tensors = [torch.ones(2) * rank, torch.ones(2, 2, dtype=torch.cfloat) * rank]
         dist.all_reduce_coalesced(tensors)
         say("all_reduce_coalesced", tensors)

@@ -51,7 +51,7 @@ def main(say, rank, n):
     for part in (net[0], net[1], net[3], net):
         fully_shard(part, reshard_after_forward=True)
     steps(say, net, rank, n, "sgd", torch.optim.SGD, momentum=.9)
-    for step in range(3):                       # The gradients of three backwards are reduced once.
+    for step in range(3):                       # gradients of three backwards, reduced once
         net.set_requires_gradient_sync(step == 2)
         x, y = batch(rank, step)
         torch.nn.functional.mse_loss(net(x), y).backward()
@@ -61,13 +61,13 @@ def main(say, rank, n):
                          for (k, v), p in zip(whole.state_dict().items(), net.parameters())})
     say(f"{torch.nn.functional.mse_loss(net(batch(0, 0)[0]), batch(0, 0)[1]).item():.4f}")
 
-    net = made()                                # These two modules are gathered together.
+    net = made()                                # two modules that are gathered together
     fully_shard(net[1])
     fully_shard([net[0], net[3]])
     fully_shard(net)
     say([type(m).__name__ for m in net], [p.placements for p in net.parameters()])
     steps(say, net, rank, n, "together")
-    net[0](batch(rank, 0)[0])                   # The other module does not run.
+    net[0](batch(rank, 0)[0])                   # the other one does not run
     net[0].reshard()
     steps(say, net, rank, n, "together again")
 

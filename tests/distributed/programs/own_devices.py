@@ -150,7 +150,7 @@ def fully_sharded():
     losses, net, optimizer = trained(lambda net: _sharded(net, EIGHT), lambda x: distribute_tensor(x, EIGHT, [Shard(0)]))
     same(losses)
     lies(net.blocks[0].up.weight, optimizer, (Shard(0),), (8, 32))
-    assert net.out.bias.placements == (Replicate(),)       # Ten elements cannot be split into equal parts.
+    assert net.out.bias.placements == (Replicate(),)       # ten elements
 
 
 def fully_sharded_of_plain_batches():
@@ -407,7 +407,7 @@ def states_are_saved_and_loaded():
 
 
 def checkpoints_are_those_of_one_device():
-    warnings.simplefilter("ignore")     # A warning says that there is one process.
+    warnings.simplefilter("ignore")     # that there is one process
     _, net, optimizer = trained(lambda net: _sharded(net, EIGHT), steps=2)
     folder = tempfile.mkdtemp()
     model, optim = get_state_dict(net, optimizer)

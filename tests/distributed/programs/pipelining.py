@@ -64,7 +64,7 @@ def stepped(say, what, schedule, blocks, rank, n, last, lr=.1, **named):
         say(what, [f"{p.grad.double().abs().sum():.4g} {p.grad.double().sum():.2f}" for b in blocks for p in b.parameters()])
         optimizer.step()
         optimizer.zero_grad()
-    if "V" in what:     # PyTorch asks for missing gradients here.
+    if "V" in what:     # where PyTorch asks for gradients that there are none of
         return
     with torch.no_grad():
         out = schedule.eval(*args, **({"target": y, "losses": losses} if last else {}), **named)
@@ -102,8 +102,7 @@ def main(say, rank, n):
     net = Two(rank)
     schedule = pp.ScheduleGPipe(pp.PipelineStage(net, rank, n, cpu), 2, loss_fn=lambda out, y: loss_of(out[0], y))
     out = schedule.step(*((x, torch.arange(16)) if rank == 0 else ()), **({"target": y} if rank == n - 1 else {}))
-    # The sum itself is on the border of rounding of the fourth digit, so its double is printed.
-    grad = net.block.up.weight.grad
+    grad = net.block.up.weight.grad     # twice its sum: the sum itself lies where the fourth digit is rounded up or down
     say(None if out is None else [(tuple(t.shape), str(t.dtype), f"{t.double().sum():.4f}") for t in out], f"{2 * grad.double().sum():.4f}")
     say(f"{grad.abs().sum():.4f}")
 

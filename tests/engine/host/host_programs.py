@@ -1,4 +1,4 @@
-"""What the tests of host programs share: tables of functions are run by NumPy and by XLA, each table one program."""
+"""Helpers for tests of host programs: NumPy and XLA run tables of functions, each table as one program."""
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,9 @@ EPS = {"float32": 2e-6, "float64": 1e-14, "bfloat16": 0.03, "float16": 4e-3, "co
 
 
 def compile_on_host(fn, avals):
-    """``fn`` of arrays like ``avals`` as the engine runs it on the host, or None if it is for the compiler."""
+    """Compile ``fn`` for arrays like ``avals`` on the host as the engine does. Return None if the engine leaves it to
+    XLA.
+    """
     avals = tuple(aval_of(a.shape, np.dtype(a.dtype), CPU) for a in avals)
     return host_program(lambda template: fn, (), fn, avals, loops=True)
 
@@ -40,7 +42,7 @@ def assert_same(got, want, name, scale=1.0):
 
 
 def compare(fns, args, scale=1.0):
-    """All ``fns`` of ``args`` as one program, by NumPy and by XLA."""
+    """Run all ``fns`` of ``args`` as one program with NumPy and XLA, and compare."""
     args = [np.asarray(a) for a in args]
 
     def body(*arrays):
@@ -65,7 +67,7 @@ def compare(fns, args, scale=1.0):
 
 
 def gradient(fn):
-    """The vjp of a function of float arrays, for cotangents that differ from element to element."""
+    """Return the vjp of a function of float arrays, with cotangents that vary by element."""
 
     def run(*args):
         out, pull = jax.vjp(fn, *args)
@@ -75,5 +77,5 @@ def gradient(fn):
 
 
 def vjps(fns):
-    """The gradients of a table of functions."""
+    """Return the gradients of a table of functions."""
     return {f"vjp of {name}": gradient(fn) for name, fn in fns.items()}

@@ -1,4 +1,4 @@
-"""Programs run by NumPy give what XLA gives: elementwise functions, casts, reductions; and what a program is."""
+"""NumPy's programs give XLA's results: elementwise functions, casts, reductions, and the structure of programs."""
 
 import jax
 import jax.numpy as jnp
@@ -396,7 +396,7 @@ def test_no_warnings_and_no_dead_code():
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTS, np.bool_, np.complex64, np.complex128])
 def test_choices_of_many(dtype):
-    """Many elements are chosen by their bits: nan, both zeros and values that are broadcast come through as they are."""
+    """Bits choose the elements. nan, both zeros and broadcast values pass unchanged."""
     a, b = make(0, (40, 20), dtype), make(1, (40, 20), dtype)
     if np.dtype(dtype).kind not in "iub":
         a[0, :6] = b[1, :6] = [np.nan, -0.0, 0.0, np.inf, -np.inf, 1]
@@ -411,7 +411,7 @@ def test_choices_of_many(dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int32])
 @pytest.mark.parametrize("axes", [(2,), (1, 2), (0,), (0, 1), (1,), (0, 2)])
 def test_reductions_of_many_short_rows(dtype, axes):
-    """Another way than NumPy's, and the same numbers, nan and infinities among them."""
+    """These reductions take another path than NumPy's, with the same numbers, nan and infinities among them."""
     x = make(0, (40, 30, 20), dtype)
     some = x.copy()
     if x.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""Programs run by NumPy give what XLA gives: indexing, products, linear algebra, windows, control flow."""
+"""NumPy's programs give XLA's results: indexing, products, linear algebra, windows, control flow."""
 
 import jax
 import jax.numpy as jnp
@@ -305,7 +305,7 @@ def test_control_flow():
 
 
 def test_dims_that_are_reduced_and_put_back_are_kept():
-    """And a weight is not given the dims in front that NumPy gives it."""
+    """A weight does not get NumPy's additional leading dims."""
     def normalized(x, w):
         centred = x - x.mean(-1, keepdims=True)
         return centred * lax.rsqrt((centred * centred).mean(-1, keepdims=True) + 1e-5) * w.reshape(1, 1, -1)

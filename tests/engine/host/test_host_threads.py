@@ -1,4 +1,4 @@
-"""Products on the host in one thread: NumPy's threads are as they were afterwards."""
+"""Products on the host run in one thread, and NumPy's threads are restored afterwards."""
 import threading
 
 import numpy as np
