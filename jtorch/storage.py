@@ -1,7 +1,7 @@
-"""Storages: what tensors share. The only code that knows about aliasing.
+"""Storages, which tensors share. No other module knows about aliasing.
 
-A storage's content is one immutable value, replaced at each write, or host memory that a NumPy array shares. A tensor
-shows a storage either whole (``tensor._view`` is None) or through a ``View``: size, stride and offset in elements.
+A storage's content is one immutable value, which each write replaces, or host memory that a NumPy array shares. A tensor
+shows its storage either whole (``tensor._view`` is None) or through a ``View``: size, stride and offset in elements.
 """
 from __future__ import annotations
 
@@ -38,38 +38,38 @@ READ, WRITE, PERMUTE = OPS["_read_view"], OPS["_write_view"], OPS["permute"]
 
 
 class Storage:
-    """Content, and how often it was replaced. ``version`` is what autograd checks, ``generation`` what views look at."""
+    """The memory that tensors share. Autograd compares ``version``, views compare ``generation``."""
 
     __slots__ = ("__dict__", "__weakref__", "aval", "generation", "has_separate_version", "saved", "value", "version")
 
-    laid: Any = None        # (value, dims from the slowest to the fastest): the content, until somebody needs it in memory order
-    host: Any = None        # the NumPy array of memory that NumPy arrays share: the content, where there is any
-    order: Any = None       # the dims of ``laid``, kept: the tensor made with this storage writes all of it at once
-    was: Any = None         # the value that became host memory, where somebody may have saved it
-    written_by: Any = None  # a weak reference to the node of the last write that has a history
-    number = 0              # what ``address`` says of memory that is not the CPU's
-    shared: Any = None      # the segment whose memory other processes have too; True where it is a file's, or nothing
-    owned = False           # whether the host memory is known by its address, but to no NumPy array
-    stays = False           # whether it is known by its address, so that it is not given up
-    fixed = False           # whether NumPy has had it, so that it may not grow
-    copied: Any = None      # the last value that was made of it
-    sliced = 0              # how often rows were taken of it by an index
-    starts: dict[tuple, int] | None = None      # where the first slice of rows of each length began
-    parts: set[tuple] | None = None     # by which indices of other dims
-    places: set[tuple] | None = None        # the first of those where parts of it were written, see ``_write_part``
-    rows: Any = None        # what the rows have in common that an int takes, once many were taken: see jtorch._api.indexing
+    laid: Any = None        # (value, dims from slowest to fastest): the content until memory order is needed
+    host: Any = None        # the NumPy array that is the content while NumPy arrays share the memory
+    order: Any = None       # the dims of ``laid``; they stay, since the storage's first tensor overwrites all of it
+    was: Any = None         # the value before the content moved to host memory, if a node may have saved it
+    written_by: Any = None  # a weak reference to the node of the last tracked write
+    number = 0              # the address that ``address`` reports for an accelerator's memory
+    shared: Any = None      # the segment that other processes share; True for a file's memory, None for private memory
+    owned = False           # the host memory's address is known, but no NumPy array has been exported
+    stays = False           # the address is known, so the host memory must stay
+    fixed = False           # a NumPy array has shared the memory, so it may not grow
+    copied: Any = None      # the value of the last copy of the host memory
+    sliced = 0              # counts the rows that indices have read
+    starts: dict[tuple, int] | None = None      # maps the length of a slice of rows to the first offset seen
+    parts: set[tuple] | None = None     # the slices of other dims that were read: see ``_is_taken_apart`` in _api/indexing.py
+    places: set[tuple] | None = None    # the first geometries that were written: see ``_write_part``
+    rows: Any = None        # the geometry that all rows share, once many were read: see ``_part_of`` in _api/indexing.py
 
     def __init__(self, value: Value):
-        self.value: Any = value         # None where the host memory or what is laid out is the content
+        self.value: Any = value         # None while ``host`` or ``laid`` has the content
         self.aval = value.aval
         self.version = self.generation = 0
-        self.has_separate_version = False      # whether tensors with a version of their own have shared it
-        self.saved = 0          # how often nodes have saved it that have not let go of it; too high for nodes that were dropped
+        self.has_separate_version = False      # tensors with a version of their own have shared this storage
+        self.saved = 0          # counts nodes that hold the content; nodes that were dropped stay counted
 
     def host_view(self, view: View | None) -> np.ndarray:
-        """The host memory as a view shows it: writes to the result are writes to the storage."""
+        """Return the part of the host memory that a view shows, as an array that shares it."""
         aval = self.aval if view is None else view.aval
-        if not aval.numel:      # NumPy gives arrays of no elements no strides
+        if not aval.numel:      # NumPy gives no strides to arrays without elements
             return np.ndarray(aval.shape, aval.np, self.host.view(np.uint8), 0, [0] * len(aval.shape))
         if view is None:
             return self.host.reshape(self.aval.shape)
@@ -78,7 +78,7 @@ class Storage:
                           [s * width for s in view.stride])
 
     def content(self) -> Value:
-        """The whole content as a value; host memory is copied as it is now."""
+        """Return the whole content as a value, with a copy of host memory."""
         if self.value is not None:
             return self.value
         if self.laid is not None:
@@ -92,7 +92,7 @@ class Storage:
         return self.copied
 
     def is_only_here(self) -> bool:
-        """Whether nobody else holds the host memory, nor the NumPy array whose it is."""
+        """Return whether only this storage refers to the host memory and to the NumPy array that owns it."""
         if self.stays or getrefcount(self.host) > _ONLY_HERE:
             return False
         if self.host.base is None:
@@ -102,24 +102,24 @@ class Storage:
         return self.host.base.base is None and self.host.base.flags.owndata and not getweakrefcount(self.host.base)
 
     def _take_back(self) -> None:
-        """Nobody holds a NumPy view of this memory any more, so it may become an immutable value again."""
+        """Turn host memory that no NumPy array shares any more into an immutable value."""
         self.generation += 1
         self.fixed = self.fixed or not self.owned
         self.value, self.host, self.was = Value(self.aval, self.host.reshape(self.aval.shape)), None, None
         self.copied = None
 
     def become(self, value: Value, aval: Aval) -> None:
-        """Takes another content and form, which may be on another device."""
+        """Replace the content and its aval, which may name another device."""
         self.value, self.host, self.aval = value, None, aval
         self.generation += 1
 
     def move_into(self, array: np.ndarray) -> None:
-        """Makes host memory the content, which holds the same already or is to hold it from now on."""
+        """Make an array of host memory the content."""
         self.generation += 1
         self.host, self.value = array, None
 
     def give_form(self, aval: Aval) -> None:
-        """Takes another dtype and shape over the same bytes, where that is free; no tensor shows all of it yet."""
+        """Reinterpret the bytes with another dtype and shape if that needs no copy. No tensor may show the whole storage yet."""
         if self.host is not None:
             self.host = self.host.view(aval.np)
         elif aval.device.type == "meta":
@@ -131,12 +131,12 @@ class Storage:
         self.aval = aval
 
     def to_host(self) -> None:
-        """Moves the content into host memory that NumPy arrays may share and write to."""
+        """Move the content to host memory that NumPy arrays can share and write."""
         self.owned = False
         if self.host is None:
             value = self.content()
             engine.read(value)
-            if self.saved:      # a node may have to look what NumPy has written
+            if self.saved:      # nodes that saved the content need to see what NumPy writes
                 self.was = None if self in untracked_writes else value
                 untracked_writes[self] = 0
             self.generation += 1
@@ -146,42 +146,41 @@ class Storage:
 
     @property
     def may_grow(self) -> bool:
-        """Whether its memory may become larger: not where NumPy arrays, files or other processes share it, or have."""
+        """Whether the memory may grow. It may not once NumPy arrays, files or other processes have shared it."""
         return self.owned or (self.host is None and not self.fixed)
 
 
 class View:
-    """The geometry of a tensor that does not simply show its whole storage, and what it last showed."""
+    """The geometry of a tensor that shows part of its storage, or all of it in another order, with the value it last showed."""
 
     __slots__ = ("aval", "generation", "in_order", "offset", "order", "stride", "value")
 
     def __init__(self, aval: Aval, stride: tuple[int, ...], offset: int, value: Value | None, generation: int, order: Any = None):
         self.aval, self.stride, self.offset, self.value, self.generation = aval, stride, offset, value, generation
-        self.in_order = False   # whether it is known to be contiguous
-        self.order = order      # for a tensor that shows its whole storage with its dims in another order: that order
+        self.in_order = False   # True if the view is known to be contiguous
+        self.order = order      # the memory order of the dims, if the view is a permutation of the whole storage
 
     def key(self) -> tuple:
-        """The static arguments of the two memory ops."""
+        """Return the static arguments of the ops ``_read_view`` and ``_write_view``."""
         return (self.aval.shape, self.stride, self.offset, self.aval.dtype)
 
 
 def of_memory(aval: Aval, array: np.ndarray) -> Storage:
-    """A storage whose content is memory that NumPy arrays share, or that belongs to others: writes to it are writes there."""
+    """Return a storage over an array's memory, which others share or own. Writes to the storage write to that memory."""
     s = Storage(Value(aval))
     s.value, s.host = None, array
     return s
 
 
-_ONLY_HERE = 2      # the storage's reference and getrefcount's argument
-_WORTH_COMPARING = 1 << 14      # bytes of host memory: less is copied in no time
-_AT_ONCE = 1 << 20              # bytes that are compared at once
+_ONLY_HERE = 2      # references: the storage's and getrefcount's argument
+_WORTH_COMPARING = 1 << 14      # bytes; smaller host memory is copied without a comparison
+_AT_ONCE = 1 << 20              # bytes per comparison; a larger chunk finds a difference later
 
 
 def copied(before: Value | None, aval: Aval, array: np.ndarray) -> Value:
-    """Host memory as a value: that of ``before``, if it is the same still.
+    """Return host memory as a value: ``before`` if the bytes have not changed, else a copy.
 
-    Somebody may write into the memory at any time. To look whether he has takes less time than another copy, which XLA would copy
-    again: 1,000,000 numbers that a model gets in each step 0.2 ms instead of 1.5.
+    NumPy may write to the memory at any time. Comparing is faster than copying, since XLA would copy the new array again.
     """
     if before is not None and before.aval is aval and _are_equal(engine.host_array(before), array):
         return before
@@ -189,7 +188,7 @@ def copied(before: Value | None, aval: Aval, array: np.ndarray) -> Value:
 
 
 def _are_equal(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays of a dtype and shape have the same bytes; False for small ones."""
+    """Return whether two arrays of one dtype and shape have the same bytes. Return False for small arrays."""
     if b.nbytes < _WORTH_COMPARING or not (a.flags.c_contiguous and b.flags.c_contiguous):
         return False
     unit = np.uint64 if b.nbytes % 8 == 0 else np.uint8
@@ -198,7 +197,7 @@ def _are_equal(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 class VersionCounter:
-    """The version of a tensor that shares content but not its version, as ``.data`` does."""
+    """The version of a tensor that shares memory but not the version, such as ``x.data``."""
 
     __slots__ = ("version",)
 
@@ -207,7 +206,7 @@ class VersionCounter:
 
 
 class SavedTensorRef:
-    """What a tensor showed when it was saved for backward, where it was not simply all of its storage: counter and geometry."""
+    """The version counter and geometry of a tensor saved for backward. A tensor that shows its whole storage needs none."""
 
     __slots__ = ("counter", "storage", "tensor", "view")
 
@@ -216,18 +215,18 @@ class SavedTensorRef:
 
     @property
     def version(self) -> int:
-        """The version of the tensor."""
+        """The tensor's version now."""
         return self.counter.version
 
 
-# Storages written to behind the back of nodes that may have saved them, and in how many backwards none was found that has.
+# Storages with untracked writes that nodes may have saved, each with the backwards since the last search for such nodes.
 untracked_writes: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
-# And those that a tensor, which is the value, left by ``data =``.
+# Storages that ``t.data = other`` has replaced, with a weak reference to ``t``.
 abandoned: weakref.WeakKeyDictionary[Storage, weakref.ref] = weakref.WeakKeyDictionary()
 
 
 def count_saved(versions: tuple, by: int) -> None:
-    """Notes that a node has saved (1) or let go of (-1) what these are the counters of."""
+    """Count the storages that a node has saved (``by`` is 1) or released (-1)."""
     for counter, _ in versions:
         s = counter.storage if counter.__class__ is SavedTensorRef else counter
         if s.__class__ is Storage:
@@ -235,12 +234,12 @@ def count_saved(versions: tuple, by: int) -> None:
 
 
 def put_in_place(s: Storage, value: Value) -> None:
-    """Makes a value of the same elements the content, lying otherwise on its device: no write, and nothing to be seen."""
+    """Replace the content by a value with the same elements in another layout on the device. This counts as no write."""
     s.value = value
 
 
 def value_of(t: Tensor) -> Value:
-    """What the tensor shows now."""
+    """Return the value that the tensor shows now."""
     view, storage = t._view, t._storage
     if view is None:
         return storage.value or storage.content()
@@ -259,9 +258,9 @@ def value_of(t: Tensor) -> Value:
 
 
 def taken(s: Storage, aval: Aval, stride: tuple[int, ...], offset: int, in_order: bool) -> Value | None:
-    """What a view of computed content shows, as a new input: no call is recorded. None where it takes one.
+    """Return a view's elements as a new input of the trace, sliced by NumPy without a call. Return None if that is impossible.
 
-    Copied where it is XLA's memory, which may be given away later, or not in order.
+    The result is a copy if the memory is XLA's, which may be donated later, or if the view is not contiguous.
     """
     source = s.value
     if source is None or source.array is None or source.born is engine.current():
@@ -273,14 +272,14 @@ def taken(s: Storage, aval: Aval, stride: tuple[int, ...], offset: int, in_order
     if in_order:
         part = flat[offset:offset + aval.numel].reshape(aval.shape)
         return Value(aval, part if source.array.__class__ is np.ndarray else part.copy())
-    if not aval.np.isbuiltin or not aval.numel:     # other dtypes give no buffer
+    if not aval.np.isbuiltin or not aval.numel:     # other dtypes have no buffer interface
         return None
     width = aval.np.itemsize
     return Value(aval, np.ndarray(aval.shape, aval.np, flat, offset * width, [n * width for n in stride]).copy("C"))
 
 
 def aval_of(t: Tensor) -> Aval:
-    """The shape, dtype and device of the tensor, computing nothing."""
+    """Return the tensor's aval without computing its value."""
     return t._storage.aval if t._view is None else t._view.aval
 
 
@@ -290,62 +289,62 @@ def _whole(shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], in
 
 
 def geometry_of(t: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """(size, stride, offset) of the tensor in its storage."""
+    """Return the tensor's (size, stride, offset) in its storage."""
     if t._view is None:
         return _whole(t._storage.aval.shape)
     return t._view.aval.shape, t._view.stride, t._view.offset
 
 
 def show_part(t: Tensor, aval: Aval, stride: tuple[int, ...], offset: int = 0) -> None:
-    """Makes a tensor show a part of its storage."""
+    """Make a tensor show a part of its storage."""
     t._view = View(aval, stride, offset, None, -1)
 
 
 def show(t: Tensor, s: Storage, view: View | None) -> None:
-    """Makes a tensor show a storage: all of it, or through a view."""
+    """Make a tensor show a storage: all of it, or through a view."""
     t._storage, t._view = s, view
 
 
 def count_write(t: Tensor) -> None:
-    """Notes that a tensor was written to, or is to be taken for it."""
+    """Increase the tensor's version, as after a write."""
     (t._counter or t._storage).version += 1
 
 
 def own_version(t: Tensor, version: int = 0) -> None:
-    """Gives a tensor a version of its own: writes to others that show its memory do not count for it, nor its for them."""
+    """Give a tensor its own version counter, which other tensors of the storage do not share."""
     t._counter = VersionCounter(version)
     count_apart(t)
 
 
 def count_apart(t: Tensor) -> None:
-    """Notes that not all tensors which show this memory have one version."""
+    """Note that tensors of this storage have separate version counters."""
     t._storage.has_separate_version = True
 
 
 def set_version(t: Tensor, version: int) -> None:
-    """Takes back writes to a tensor that autograd need not know of, or notes one."""
+    """Set the tensor's version, for writes that autograd need not see."""
     (t._counter or t._storage).version = version
 
 
 def check_writable(t: Tensor) -> None:
-    """RuntimeError where several elements of the tensor are one place in memory, as after ``expand``."""
+    """Raise RuntimeError if elements of the tensor share memory, as after ``expand``."""
     if t._view is not None and 0 in t._view.stride:
         require_not_expanded(t._view.aval.shape, t._view.stride)
 
 
 def check_bounds(t: Tensor, aval: Aval, stride: tuple[int, ...], offset: int) -> None:
-    """RuntimeError where a geometry reaches beyond the end of the tensor's storage."""
+    """Raise RuntimeError if a geometry reaches beyond the end of the tensor's storage."""
     require_room(aval.shape, stride, offset, aval.np.itemsize, t._storage.aval.nbytes)
 
 
 def check_overlap(target: Tensor, source: Tensor, entirely: bool = True) -> None:
-    """RuntimeError where what is read shares memory with what is written to, unless both are the same memory (``entirely``)."""
+    """Raise RuntimeError if ``source`` and ``target`` share memory. With ``entirely``, equal geometries are allowed."""
     if source._storage is not target._storage:
         return
     if source is not target:
         places = [_span(t) for t in (target, source)]
         if None in places:
-            return      # PyTorch too does not look closer
+            return      # PyTorch does not check geometries with gaps either
         (begin, end, _stride), (from_begin, from_end, _from_stride) = places      # type: ignore[misc]
         if end <= from_begin or from_end <= begin or (entirely and places[0] == places[1]):
             return
@@ -356,7 +355,7 @@ def check_overlap(target: Tensor, source: Tensor, entirely: bool = True) -> None
 
 
 def _span(t: Tensor) -> tuple[int, int, tuple[int, ...]] | None:
-    """Where in memory a dense tensor begins and ends, and its strides; None for others."""
+    """Return (first byte, end, strides) of a dense tensor, or None for other tensors."""
     size, stride, offset = geometry_of(t)
     aval = aval_of(t)
     if not aval.numel or not is_dense(size, stride):
@@ -365,7 +364,7 @@ def _span(t: Tensor) -> tuple[int, int, tuple[int, ...]] | None:
 
 
 def resize(t: Tensor, shape: tuple[int, ...], stride: tuple[int, ...] | None = None) -> None:
-    """Gives a tensor another size where it starts in its storage, which grows if it has to; what is new is 0."""
+    """Resize a tensor at its storage offset. The storage grows if necessary, with zeros."""
     held, (_, _, offset) = t._storage.aval, geometry_of(t)
     aval = engine.aval_of(shape, aval_of(t).np, held.device)
     stride = contiguous_strides(shape) if stride is None else stride
@@ -377,7 +376,7 @@ def resize(t: Tensor, shape: tuple[int, ...], stride: tuple[int, ...] | None = N
 
 
 def _grow(t: Tensor, numel: int) -> None:
-    others = [] if sys.getrefcount(t._storage) == 2 else sharing(t._storage)      # 2: by t, and for the question
+    others = [] if sys.getrefcount(t._storage) == 2 else sharing(t._storage)      # 2 references: t's and getrefcount's argument
     s = t._storage
     if not s.may_grow:
         raise RuntimeError("Trying to resize storage that is not resizable")
@@ -385,7 +384,7 @@ def _grow(t: Tensor, numel: int) -> None:
 
 
 def resize_memory(s: Storage, nbytes: int) -> None:
-    """Gives a storage another size. What is new is 0; tensors that show more than is left must not be read."""
+    """Resize a storage; new memory is zero. Tensors that reach beyond a smaller size must not be read."""
     if not s.may_grow:
         raise RuntimeError("Trying to resize storage that is not resizable")
     if nbytes != s.aval.nbytes:
@@ -393,7 +392,7 @@ def resize_memory(s: Storage, nbytes: int) -> None:
 
 
 def _exchange(s: Storage, nbytes: int, others: list) -> None:
-    """Puts memory of another size in the place of a storage's; where it is no whole number of elements, as bytes."""
+    """Replace a storage's memory by memory of another size. It becomes bytes if the size is no multiple of the itemsize."""
     value = s.content()
     engine.read(value)
     flat = out_of_memory.allocated(np.zeros, nbytes, np.uint8)
@@ -412,20 +411,20 @@ def _exchange(s: Storage, nbytes: int, others: list) -> None:
 
 
 def sharing(s: Storage) -> list:
-    """The tensors of a storage. Slow: it looks at all objects that there are."""
+    """Return the tensors of a storage. This is slow, since it searches all objects of the process."""
     holders = gc.get_referrers(s)
     owners = [o for h in holders if h.__class__ is dict for o in gc.get_referrers(h)]
     return [o for o in (*holders, *owners) if getattr(o, "_storage", None) is s and hasattr(o, "_view")]
 
 
-MANY_PLACES = 64        # of a storage; from then on a write to another one is no call
+MANY_PLACES = 64        # written geometries of a storage; with a larger number more writes are recorded as calls
 
 
 def _write_part(s: Storage, view: View, value: Value) -> bool:
-    """Writes computed numbers to one of many places of computed content, without a call: whether it did.
+    """Write to part of a storage with NumPy instead of a recorded call. Return whether that was possible.
 
-    A cache of keys, a replay buffer or a table is written at a new place each time, and a call of each place is one that never
-    comes back: 0.1 ms. What is written then is a new input of the trace, as a part of such a tensor is that is read (``taken``).
+    A key-value cache or a replay buffer is written at a new offset each time. Each offset would be a call of its own, which never
+    recurs in a trace. After many offsets the new content therefore enters the trace as an input, as in ``taken``.
     """
     if s.value is None or s.value.array is None or value.array is None or s.value.born is engine.current():
         return False
@@ -447,23 +446,23 @@ def _write_part(s: Storage, view: View, value: Value) -> bool:
 
 
 def _is_spare(s: Storage) -> bool:
-    """Whether only a storage holds its value, only that the array, and only that its memory."""
+    """Return whether nothing else refers to the storage's value, to its array or to the array's memory."""
     return getrefcount(s.value) <= _ONLY_HERE and getrefcount(s.value.array) <= _ONLY_HERE and engine.is_own(s.value.array)
 
 
 def will_be_written(t: Tensor) -> None:
-    """Has views of a tensor's storage look anew: before its memory is written to, behind which an interrupt may come."""
+    """Invalidate the values of views before a write, since an exception may interrupt the write."""
     t._storage.generation += 1
 
 
 def let_go(t: Tensor) -> None:
-    """Forgets what a view, which is to be written over, last showed: by that it may hold the content that is to be written to."""
+    """Drop the value that a view last showed, which may keep a reference to the content about to be overwritten."""
     if t._view is not None:
         t._view.value = None
 
 
 def write(t: Tensor, value: Value) -> None:
-    """Makes ``value``, of the tensor's shape and dtype, what the tensor and all that share its memory show."""
+    """Write ``value``, which has the tensor's shape and dtype, to the tensor's memory."""
     storage, view = t._storage, t._view
     if value.aval.traced:
         mapped.check_writable(storage.value or (storage.laid and storage.laid[0]), value)
@@ -496,7 +495,7 @@ def write(t: Tensor, value: Value) -> None:
 
 
 def write_all(tensors: list[Tensor], values: list[Value]) -> None:
-    """Gives each tensor its new value, in place of all that it shows."""
+    """Write a value to each tensor."""
     for t, v in zip(tensors, values, strict=True):
         s = t._storage
         if t._view is None and s.value is not None and not v.aval.traced:
@@ -508,15 +507,15 @@ def write_all(tensors: list[Tensor], values: list[Value]) -> None:
 
 
 def values_of(tensors: list[Tensor]) -> list[Value]:
-    """What the tensors show now."""
+    """Return the values that the tensors show now."""
     values = [t._storage.value if t._view is None else None for t in tensors]
     return [value_of(t) for t in tensors] if None in values else values      # type: ignore[return-value]
 
 
 def lay_out(t: Tensor, stride: tuple[int, ...], offset: int = 0, among: Value | None = None) -> None:
-    """Gives a tensor just made, which owns its storage, other strides. Where they are dense nothing is computed for it.
+    """Give other strides to a new tensor that owns its storage. Dense strides need no computation.
 
-    ``among``: the content of the storage around the tensor, where it is a part of a copy of a larger one.
+    ``among``: the content of the whole storage, if the tensor is part of a copy of a larger storage.
     """
     s = t._storage
     if t._view is not None:
@@ -541,7 +540,7 @@ def lay_out(t: Tensor, stride: tuple[int, ...], offset: int = 0, among: Value | 
 
 @functools.lru_cache(1024)
 def _order_of(aval: Aval, stride: tuple[int, ...]) -> tuple[bool, tuple[int, ...] | None, Aval | None]:
-    """Whether these strides are contiguous; else the order of dims in memory, and its aval, None where it has gaps."""
+    """Return (are the strides contiguous, the memory order of the dims, its aval). The last two are None if memory has gaps."""
     order = memory_order(aval.shape, stride)
     if stride == contiguous_strides(aval.shape) or order is None:
         return order is not None, None, None
@@ -556,22 +555,22 @@ def _empty(numel: int, aval: Aval) -> Value:
 
 
 def contiguous(shape: tuple[int, ...], dtype: dtypes.dtype, device=CPU) -> Aval:
-    """The aval of a tensor of this shape, dtype and device."""
+    """Return the aval of a tensor of this shape, dtype and device."""
     return engine.aval_of(shape, dtype.np, device)
 
 
 def is_dense(size, stride) -> bool:
-    """Whether a geometry covers each element of one block of memory once."""
+    """Return whether a geometry covers each element of one block of memory once."""
     return is_non_overlapping_and_dense(size, stride)
 
 
-_free = [1 << 26]       # the next of the numbers that stand for memory which is not the CPU's
+_free = [1 << 26]       # the next address to report for an accelerator's memory
 
 
 def address(s: Storage) -> int:
-    """Where the content is in the CPU's memory, in which it stays from now on; 0 where there is none.
+    """Return the content's address in host memory and pin the content there. Return 0 for storages without memory.
 
-    A GPU's memory is another after each write. Its number only says which storage it is.
+    An accelerator's memory changes at each write, so its number only identifies the storage.
     """
     if s.aval.traced:
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage: it stands for the values of a JAX "
@@ -586,7 +585,7 @@ def address(s: Storage) -> int:
 
 
 def pinned(s: Storage) -> np.ndarray:
-    """The host memory of a storage, which will not be given up though no array shares it."""
+    """Move a storage to host memory for good and return the array."""
     if s.host is None:
         s.to_host()
         s.owned = True
@@ -595,7 +594,7 @@ def pinned(s: Storage) -> np.ndarray:
 
 
 def deepcopy(s: Storage, memo: dict) -> Storage:
-    """A storage of its own with the same content, the same one for all tensors that share ``s``."""
+    """Return a copy of a storage: one copy for all tensors that share ``s``."""
     if id(s) in memo:
         return memo[id(s)]
     made = Storage(s.content())
@@ -605,7 +604,7 @@ def deepcopy(s: Storage, memo: dict) -> Storage:
 
 
 def sent(s: Storage) -> tuple:
-    """Return (function, arguments) that make a storage again in another process of the same program: by a NumPy array."""
+    """Return (function, arguments) that rebuild a storage from a NumPy array in another process of the program."""
     if s.host is not None:
         array = s.host.reshape(s.aval.shape).copy()
     else:
@@ -616,20 +615,20 @@ def sent(s: Storage) -> tuple:
 
 
 def unpickled(array: np.ndarray, device: str) -> Storage:
-    """Return the storage of what ``sent`` gave, or of a pickle that an earlier version wrote."""
+    """Return the storage that ``sent`` described, or that a pickle of an earlier version holds."""
     from jtorch.device import device as make_device
     place = make_device(device)
     return Storage(Value(engine.aval_of(array.shape, array.dtype, place), array if place is CPU else engine.put(array, place)))
 
 
 def _load_from_bytes(b: bytes) -> Any:
-    """Return the storage that is saved in these bytes. Plain pickles call this function, as PyTorch's do."""
+    """Return the storage that is saved in these bytes. Pickles call this function, as PyTorch's pickles do."""
     from jtorch.serialization.plain import storage_of
     return storage_of(b)
 
 
 def reduced(s: Any) -> tuple:
-    """Return (function, arguments) that make a storage again: one of a tensor, or one that users see."""
+    """Return (function, arguments) that rebuild a ``Storage``, an ``UntypedStorage`` or a ``TypedStorage``."""
     from jtorch.serialization.plain import bytes_of
     return _load_from_bytes, (bytes_of(s),)
 

@@ -1,7 +1,7 @@
-"""The tape: nodes that remember a call, its inputs and where their gradients go. ``backward`` walks it.
+"""The tape: nodes that hold a call, its inputs and the edges that their gradients follow. ``backward`` walks it.
 
-Nobody writes a derivative here. A node's backward is the ``jax.vjp`` of the op's body, as a call of its own: it is
-recorded, compiled and differentiated like any other.
+No derivative is written by hand. A node's backward is the ``jax.vjp`` of the op's body, recorded as a call that can be
+compiled and differentiated like any other call.
 """
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from jtorch.speedups.constants import LEAF
 from jtorch.storage import Storage, aval_of, count_saved, geometry_of, is_dense, lay_out, set_version, value_of, write
 
 sequence = itertools.count().__next__
-AT_ONCE = 2 ** 64 - 1       # the number of nodes that go before all others that are ready
+AT_ONCE = 2 ** 64 - 1       # the sequence number of nodes that run before all other ready nodes
 record = engine.record
-Edge = tuple["Node", int]      # a node's raw edges may lead to a leaf tensor itself: (tensor, LEAF)
+Edge = tuple["Node", int]      # (node, output number); a raw edge may be (leaf tensor, LEAF)
 
 
-_NOT_GENERATED = {"AccumulateGrad", "CopySlices", "CopyBackwards", "NotImplemented"}      # functions that PyTorch has by hand
+_NOT_GENERATED = {"AccumulateGrad", "CopySlices", "CopyBackwards", "NotImplemented"}      # PyTorch's hand-written nodes
 
 
 class Node:
@@ -50,14 +50,14 @@ class Node:
         'MulBackward0'
     """
 
-    hooks: Any = None           # dicts, once there are any
+    hooks: Any = None           # these three are dicts once a hook is registered
     prehooks: Any = None
     tensor_hooks: Any = None
-    watched = False             # whether there ever were any
-    runs_without_gradient = False       # whether backward runs it even if no gradient came
-    call: Call | None = None    # what an OpNode is the node of
+    watched = False             # True once a hook was registered
+    runs_without_gradient = False       # True if backward runs the node even without a gradient
+    call: Call | None = None    # an OpNode's call
     saved: Any = None
-    trace: Any = None           # where the node was made, and the node whose backward that was
+    trace: Any = None           # anomaly detection: the stack that made the node, and the node whose backward made it
     _metadata: Any = None
 
     def __init__(self, edges: tuple[Edge | None, ...]):
@@ -66,11 +66,11 @@ class Node:
 
     @property
     def raw_edges(self) -> tuple[Edge | None, ...]:
-        """The edges as they were noted: of an OpNode, some lead to leaves themselves."""
+        """The edges as recorded. An OpNode's raw edges may lead to leaf tensors instead of their nodes."""
         return self.edges
 
     def name(self) -> str:
-        """PyTorch's name of the node."""
+        """Return PyTorch's name of the node."""
         name = type(self).__name__
         return f"torch::autograd::{name}" if name in _NOT_GENERATED else name
 
@@ -78,7 +78,7 @@ class Node:
         return f"<{type(self).__name__} object at {hex(id(self))}>"
 
     def __call__(self, *grads: Any) -> Any:
-        """Runs the node alone: from gradients of its outputs to those of its inputs. TypeError for another number of them."""
+        """Run the node alone: return the gradients of its inputs from those of its outputs. Raise TypeError for a wrong count."""
         wanted = max(len(self._input_metadata), 1)
         if len(grads) != wanted:
             raise TypeError(f"expected {wanted} arguments, got {len(grads)} instead")
@@ -89,7 +89,7 @@ class Node:
 
     @property
     def next_functions(self) -> tuple:
-        """The nodes that this one hands gradients to, with the number of their output."""
+        """The nodes that receive this node's gradients, each with an output number."""
         return tuple([e if e is not None else (None, 0) for e in self.edges])
 
     @property
@@ -104,48 +104,49 @@ class Node:
 
     @property
     def _input_metadata(self) -> tuple:
-        """The avals of the outputs of the forward; empty where the node does not know them."""
+        """The avals of the forward's outputs, or () if the node does not know them."""
         return ()
 
     def register_hook(self, fn) -> RemovableHandle:
-        """``fn(grad_inputs, grad_outputs)`` runs after the node; what it returns replaces ``grad_inputs``."""
+        """Run ``fn(grad_inputs, grad_outputs)`` after the node. Its result, unless None, replaces ``grad_inputs``."""
         self.hooks, self.watched = {} if self.hooks is None else self.hooks, True
         return RemovableHandle(self.hooks, fn)
 
     def register_prehook(self, fn) -> RemovableHandle:
-        """``fn(grad_outputs)`` runs before the node; what it returns replaces ``grad_outputs``."""
+        """Run ``fn(grad_outputs)`` before the node. Its result, unless None, replaces ``grad_outputs``."""
         self.prehooks, self.watched = {} if self.prehooks is None else self.prehooks, True
         return RemovableHandle(self.prehooks, fn)
 
     def tensor_hooks_of(self, nr: int) -> dict:
-        """The hooks of the tensor that is the node's output ``nr``."""
+        """Return the hooks of the tensor that is output ``nr`` of the node."""
         if self.tensor_hooks is None:
             self.tensor_hooks, self.watched = {}, True
         return self.tensor_hooks.setdefault(nr, {})
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
-        """The gradients of the inputs (None where not needed) from those of the outputs, by output number."""
+        """Return the gradients of the inputs, None for those not needed. ``grads`` maps output numbers to gradients."""
         raise NotImplementedError
 
     def release(self) -> None:
-        """Frees what was saved for backward."""
+        """Free the values saved for backward."""
 
 
 _holding_nothing: weakref.WeakSet = weakref.WeakSet()
 
 
 class _Detached:
-    """Stands for the counter of a saved tensor that ``detach_`` has cut off its graph since."""
+    """The version counter of a saved tensor that ``detach_`` has detached since. Its version matches no saved version."""
 
     version = 1
 
 
 DETACHED = (_Detached(), 0)
-detached: weakref.WeakKeyDictionary[Node, dict[int, weakref.ref]] = weakref.WeakKeyDictionary()     # nodes' outputs cut off so
+# Maps each node to its outputs, by number, that ``detach_`` has detached.
+detached: weakref.WeakKeyDictionary[Node, dict[int, weakref.ref]] = weakref.WeakKeyDictionary()
 
 
 def note_detached(roots: list[Node]) -> None:
-    """Marks what nodes under ``roots`` have saved of tensors that ``detach_`` has cut off: their backward is an error."""
+    """Mark saved tensors that ``detach_`` has detached, so that the backward of their nodes raises."""
     for node in reachable(roots, leaves=False):
         if isinstance(node, OpNode) and node.saved is not None:
             node.mark_detached()
@@ -160,14 +161,14 @@ def _is_detached(edge: Edge | None) -> bool:
 
 
 class OpNode(Node):
-    """The node of a call: its arguments' values, and the versions of the tensors they were."""
+    """The node of a call. It saves the arguments' values and their tensors' versions."""
 
-    __slots__ = ("call", "raw_edges", "result", "saved", "seq", "versions", "watched")      # what each walk looks at
+    __slots__ = ("call", "raw_edges", "result", "saved", "seq", "versions", "watched")      # read by each walk
 
-    shown: tuple = ()           # the avals of the results, where hooks look at gradients after the saved values are freed
+    shown: tuple = ()           # the avals of the results, kept for hooks after the saved values are freed
     call: Call
     raw_edges: Any
-    result: Any                 # the aval of the result, where that is what the backward uses
+    result: Any                 # the aval of the result, if the backward uses the result
 
     def __init__(self, call: Call, saved: list, edges: tuple, versions: tuple):
         self.call, self.raw_edges, self.versions = call, edges, versions
@@ -179,7 +180,7 @@ class OpNode(Node):
 
     @property
     def edges(self) -> tuple:       # type: ignore[override]
-        """Where the gradients go; leaves have nodes from here on."""
+        """The nodes that the gradients go to. Reading this makes nodes for leaves."""
         if any([e is not None and e[1] == LEAF for e in self.raw_edges]):
             self.raw_edges = to_accumulators(self)
         return self.raw_edges
@@ -203,7 +204,7 @@ class OpNode(Node):
             if not create_graph and not (tangents.opened and self._is_dual(grads)):
                 grads = {nr: as_value(g) for nr, g in grads.items()}
         if not wanted and not any(self.raw_edges) and not any(self.held(given)[:len(self.saved)]):
-            _holding_nothing.add(self)      # it has no gradient to give: PyTorch's has saved nothing that could be freed
+            _holding_nothing.add(self)      # PyTorch's node saves nothing here, so a second backward must not raise
         if create_graph or (tangents.opened and self._is_dual(grads)):
             saved = self._with_history(call, grads) if create_graph else [as_tensor(v) for v in self.saved]
             outs = seam.call(call, [*tangents.dress(saved, tangents.of_saved(self)), *[as_tensor(grads[i]) for i in given]])
@@ -215,21 +216,21 @@ class OpNode(Node):
         return [next(found) if n else None for n in needs]
 
     def _is_dual(self, grads: dict) -> bool:
-        """Whether what is saved, or a gradient, has a forward gradient."""
+        """Return whether a saved value or a gradient has a forward gradient."""
         return bool(tangents.of_saved(self)) or any([g.__class__ is not Value for g in grads.values()])
 
     def _with_history(self, call: Call, grads: dict) -> list:
-        """The saved values as tensors; those that the backward uses have their history."""
+        """Return the saved values as tensors. Those that the backward uses get their history."""
         used = self._used(call, [as_value(grads[i]).aval for i in call.template[3]])
         return [seam.wrap(v, edge if u else None) if v.__class__ is Value else v
                 for v, edge, u in zip(self.saved, self._histories(), used, strict=False)]
 
     def _histories(self) -> tuple:
-        """Where the history of each saved value is."""
+        """Return the edge of each saved value's history."""
         return self.edges
 
     def _used(self, call: Call, given: list) -> tuple[bool, ...]:
-        """Which of the saved values (and gradients of these avals, behind them) the backward call uses."""
+        """Return which of the saved values, followed by gradients of these avals, the backward call uses."""
         if self.call.op.saves.everything:
             return (True,) * (len(self.saved) + len(given))
         if any([v.__class__ is Value and v.aval.traced for v in self.saved]) or any([a.traced for a in given]):
@@ -237,21 +238,22 @@ class OpNode(Node):
         return engine.kernel_of(call, (*_avals(self.saved), *given)).used
 
     def _check_versions(self, given: tuple) -> None:
-        """RuntimeError if a tensor that PyTorch's node holds was written to since, whatever this walk needs of it."""
+        """Raise RuntimeError if a tensor that PyTorch's node would hold was written to, even if this walk does not need it."""
         used = (True,) * len(self.versions) if self.call.op.saves.result_only else self.held(given)
         for i, (counter, version) in enumerate(self.versions):
             if counter is not None and counter.version != version and used[i]:
                 raise advised(RuntimeError(self._modified(i, counter, version)), COPY_FIRST)
 
     def held(self, given: tuple, every: bool = False) -> tuple[bool, ...]:
-        """Which arguments PyTorch's node holds: those that an edge's gradient takes, or several, or the only one (see ``Saves``).
+        """Return which arguments PyTorch's node holds.
 
-        ``every``: those that it would hold if all of them had an edge.
+        PyTorch saves an argument if the gradient of an edge uses it, if several gradients use it, or if only one argument can
+        have a gradient (see ``Saves``). ``every``: answer as if each argument had an edge.
         """
         avals = _avals(self.saved)
         if self.call.op.saves.everything or any([a.traced for a in avals]):
             return (True,) * (len(avals) + len(given))
-        try:        # of nothing nothing is used, but it is held
+        try:        # PyTorch holds empty arguments too, so ask with sizes of 1 in place of 0
             avals = tuple([a if a.numel else engine.aval_of(tuple([n or 1 for n in a.shape]), a.np, a.device) for a in avals])
             outs = engine.kernel_of(self.call, avals).outs
         except Exception as error:
@@ -267,7 +269,7 @@ class OpNode(Node):
                       for i, u in enumerate(zip(*uses, strict=True))])
 
     def copied(self) -> list[int]:
-        """The arguments of which PyTorch has saved copies."""
+        """Return the numbers of the arguments that PyTorch copies before it saves them."""
         if self.call.op.saves.copies is None:
             return []
         views = [getattr(counter, "view", None) for counter, _ in self.versions]
@@ -277,7 +279,7 @@ class OpNode(Node):
         return [i for i, c in enumerate(copied) if c]
 
     def mark_detached(self) -> None:
-        """Lets the check of versions fail for arguments that ``detach_`` has cut off since."""
+        """Make the version check fail for arguments that ``detach_`` has detached since."""
         cut_off = [_is_detached(edge) for edge in self.raw_edges[:len(self.versions)]]
         if not self.call.op.saves.result_only and any(cut_off):
             self.versions = tuple([DETACHED if cut and entry[0] is not None else entry
@@ -300,17 +302,20 @@ class OpNode(Node):
             if self.watched:
                 self.shown = self._input_metadata
             versions = self.versions
-            self.saved, self.versions = None, ()     # versions hold storages, and with them values
+            self.saved, self.versions = None, ()     # versions keep storages alive, and with them values
             count_saved(versions, -1)
         elif self.saved is not None:
             self._keep_avals()
 
     def _keep_avals(self) -> None:
-        """Lets the saved values go, of which a backward uses only what they are like: what a record holds it must compute."""
+        """Replace the saved values by placeholders with their avals, which is all that this op's backward uses.
+
+        A value that a node holds is live, so a compiled program would have to return it.
+        """
         self.saved = [shape_only_value(v) if v.__class__ is Value else v for v in self.saved]
 
     def check_version_of(self, at: int) -> None:
-        """RuntimeError if the tensor that is argument ``at``, or behind the last the result, was written to since."""
+        """Raise RuntimeError if argument ``at`` was written to. The number after the last argument means the result."""
         at = 0 if self.call.op.saves.result_only else at
         counter, version = self.versions[at] if at < len(self.versions) else (None, 0)
         if counter is not None and counter.version != version:
@@ -324,7 +329,7 @@ saved_names.attach(OpNode)
 
 
 class PartialVersionCheckNode(OpNode):
-    """The node of an op of which PyTorch saves fewer arguments than the vjp uses."""
+    """The node of an op whose PyTorch node saves fewer arguments than the vjp uses. Only those are checked for writes."""
 
     __slots__ = ()
 
@@ -336,7 +341,7 @@ class PartialVersionCheckNode(OpNode):
 
 
 class ConditionallySavedNode(PartialVersionCheckNode):
-    """The node of an op that saves nothing for some of its arguments, or where some need no gradient."""
+    """The node of an op that saves values only for some arguments, or only if certain arguments need gradients."""
 
     __slots__ = ()
 
@@ -348,7 +353,7 @@ class ConditionallySavedNode(PartialVersionCheckNode):
 
 
 def _without_last(outs: tuple) -> tuple:
-    """Without the results behind the others that have no derivative, as indices: PyTorch's node does not count them."""
+    """Return ``outs`` without trailing results that have no derivative, such as indices. PyTorch's node does not count them."""
     known = [i for i, a in enumerate(outs) if a.is_inexact]
     return outs[:known[-1] + 1] if known else outs
 
@@ -358,14 +363,14 @@ def _avals(saved) -> tuple:
 
 
 def forget_versions(node: OpNode) -> None:
-    """Let writes to what a node has saved be no errors any more."""
+    """Allow writes to the tensors that a node has saved."""
     if node.versions:
         count_saved(node.versions, -1)
         node.versions = ()
 
 
 def used_by_backward(node: OpNode) -> tuple[bool, ...]:
-    """Which arguments the backward of a node uses, all its outputs having gradients."""
+    """Return which arguments the node's backward uses if all its outputs have gradients."""
     avals = _avals(node.saved)
     outs = engine.kernel_of(node.call, avals).outs
     given = tuple([i for i, a in enumerate(outs) if a.is_inexact])
@@ -378,7 +383,7 @@ _classes: dict[tuple[str, type], type] = {}
 
 
 def node_class(name: str, base: type = OpNode) -> type:
-    """The subclass of ``base`` called ``name``: ``type(y.grad_fn).__name__`` is PyTorch's."""
+    """Return the subclass of ``base`` called ``name``, so that ``type(y.grad_fn).__name__`` is PyTorch's."""
     found = _classes.get((name, base))
     if found is None:
         found = _classes[name, base] = type(name, (base,), {"__slots__": ()})
@@ -386,7 +391,7 @@ def node_class(name: str, base: type = OpNode) -> type:
 
 
 def reachable(roots: list[Node], *, leaves: bool = True) -> list[Node]:
-    """The nodes that the edges lead to from ``roots``, these included, without recursion; those of ``leaves`` are made."""
+    """Return ``roots`` and all nodes reachable from them. With ``leaves``, nodes of leaves are made and included."""
     order, seen, stack = [], set(roots), list(dict.fromkeys(roots))
     while stack:
         node = stack.pop()
@@ -399,7 +404,7 @@ def reachable(roots: list[Node], *, leaves: bool = True) -> list[Node]:
 
 
 class NotImplementedNode(Node):
-    """The node of a call whose derivative nobody knows."""
+    """The node of a call without a derivative."""
 
     def __init__(self, op_name: str, edges: tuple):
         self._edges, self.op_name, self.seq = edges, op_name, AT_ONCE
@@ -407,7 +412,7 @@ class NotImplementedNode(Node):
     edges = property(lambda self: self._edges)      # type: ignore[assignment]
 
     def name(self) -> str:
-        """PyTorch's name of the node."""
+        """Return PyTorch's name of the node."""
         return "NotImplemented"
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
@@ -416,7 +421,7 @@ class NotImplementedNode(Node):
 
 
 class UnderivedNode(NotImplementedNode):
-    """The node of an op whose derivative PyTorch names as one that is not there."""
+    """The node of an op that PyTorch declares as not differentiable (``not_implemented`` in derivatives.yaml)."""
 
     name = Node.name
 
@@ -439,21 +444,21 @@ class CopySlices(OpNode):
     __slots__ = ()
 
     def check_written(self) -> None:
-        """RuntimeError where the node of what was written has one: PyTorch's runs in this one, before its hooks."""
+        """Raise the version errors of the written value's node. PyTorch runs that node inside this one, before its hooks."""
         written = self.raw_edges[1]
         if written is not None and isinstance(written[0], OpNode) and written[0].saved is not None:
             written[0]._check_versions((written[1],))
 
     def release(self) -> None:
-        self.saved = None       # a second backward raises, though nothing that was freed is needed
+        self.saved = None       # a second backward raises as in PyTorch, even if it needs no freed value
 
 
 class AccumulateGrad(Node):
-    """Where the gradient of a leaf goes."""
+    """The node of a leaf, which adds gradients to ``leaf.grad``."""
 
     edges = ()
-    aval: Any = None            # what graphs made with the leaf take it for, where it has got another shape since
-    replaced = False            # whether that was by ``leaf.data = other``
+    aval: Any = None            # the leaf's aval when graphs used it, if its shape has changed since
+    replaced = False            # True if ``leaf.data = other`` changed the shape
 
     seq = AT_ONCE
 
@@ -462,7 +467,7 @@ class AccumulateGrad(Node):
 
     @property
     def tensor_hooks(self) -> dict | None:      # type: ignore[override]
-        """The leaf's, also those that are registered with it when it has got another node."""
+        """The leaf's hooks, including those registered after the leaf got another node."""
         return {0: self.variable._leaf_hooks} if self.variable._leaf_hooks else None
 
     @property
@@ -474,11 +479,11 @@ class AccumulateGrad(Node):
         check_is_leaf(t)
         if self.aval is not None:
             grad = fitted(grad, self.aval, self)
-        if not t._requires_grad:        # any more
+        if not t._requires_grad:        # it did when the graph was made
             return []
         if seam.aten is not None and seam.aten.accumulate(t, grad, create_graph):
             return self._hooked()
-        if not (create_graph or grad.__class__ is Value or _is_sparse(grad)):       # its forward gradient is not accumulated
+        if not (create_graph or grad.__class__ is Value or _is_sparse(grad)):       # forward gradients are not accumulated
             grad = value_of(grad)
         if t.grad is None:
             t._grad = laid_out_like(t, as_tensor(grad), self.replaced) if not create_graph else _copied(t, as_tensor(grad))
@@ -499,7 +504,7 @@ class AccumulateGrad(Node):
 
 
 def _check_returned(made: Any) -> None:
-    """The errors of a hook that gives something, where nothing is expected."""
+    """Raise PyTorch's errors if a hook that must return None returned something else."""
     if hasattr(made, "grad_fn"):
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     if made is not None:
@@ -511,12 +516,12 @@ def _is_sparse(grad: Any) -> bool:
 
 
 def with_sparse(a: Any, b: Any) -> Any:
-    """The sum of two gradients of which one at least is sparse."""
+    """Return the sum of two gradients, at least one of them sparse."""
     return b + a if _is_sparse(a) and not _is_sparse(b) else a + b
 
 
 def add_to_grad(t, grad: Any) -> None:
-    """Adds to a leaf's gradient in place; RuntimeError where the sum would be larger (the leaf was another shape once)."""
+    """Add to a leaf's gradient in place. Raise RuntimeError if the sum has another shape, since the leaf's shape changed."""
     have = value_of(t.grad)
     made = record(ADD, (have, grad))
     if made.aval.shape != have.aval.shape:
@@ -525,19 +530,19 @@ def add_to_grad(t, grad: Any) -> None:
 
 
 def check_is_leaf(t) -> None:
-    """RuntimeError for a view that was a leaf until its base was written to with history."""
+    """Raise RuntimeError for a view that was a leaf until a tracked write to its base."""
     if t.grad_fn is not None:
         raise RuntimeError("leaf variable has been moved into the graph interior")
 
 
 def keep_shape(t, anew: bool = False, replaced: bool = False) -> None:
-    """Called before a tensor takes another shape: graphs that it is part of go on with the shape it had.
+    """Record a tensor's shape for existing graphs, before the tensor takes another shape.
 
-    ``anew``: for those that come a leaf is another one. ``replaced``: by ``leaf.data = other``.
+    ``anew``: later graphs get another AccumulateGrad node. ``replaced``: ``leaf.data = other`` causes the change.
     """
     if (t._view_op is not None or t._through) and t._made_as is None:
         t._made_as = geometry_of(t)
-    if isinstance(t._node, OpNode) and not (t._node.saved or t._node.shown or t._output_nr):    # freed, it would not know
+    if isinstance(t._node, OpNode) and not (t._node.saved or t._node.shown or t._output_nr):    # a freed node forgets avals
         t._node.shown = (aval_of(t),)
     if t._node is not None or (not t._requires_grad and t._accumulator is None):
         return
@@ -549,27 +554,27 @@ def keep_shape(t, anew: bool = False, replaced: bool = False) -> None:
 
 
 def is_leaf_edge(entry: object) -> bool:
-    """Whether an object is an edge that leads to a leaf itself."""
+    """Return whether an object is a raw edge to a leaf tensor."""
     return entry.__class__ is tuple and len(entry) == 2 and entry[1].__class__ is int and entry[1] == LEAF
 
 
 def lead_to_node(t) -> AccumulateGrad | None:
-    """Lets edges that lead to a leaf itself lead to its node from here on: the node, if there is one."""
+    """Replace raw edges to a leaf by edges to its node. Return the node, or None if the leaf has none."""
     node = t._accumulator() if t._accumulator is not None else None
     edges = [r for r in gc.get_referrers(t) if is_leaf_edge(r)]
     if edges:
         node = accumulator_of(t)
     for n in nodes_with(edges):
-        n.edges     # noqa: B018  (leads to the node from here on)
+        n.edges     # noqa: B018  (replaces the raw edges)
     return node
 
 
 def no_accumulator() -> None:
-    """In place of the reference to a leaf's node, where there is none but graphs may lead to the leaf: it was one once."""
+    """Return None, in place of a reference to a leaf's node. It marks former leaves, which graphs may still lead to."""
 
 
 def nodes_with(entries: list[tuple]) -> list[OpNode]:
-    """The nodes that have one of these among their edges or versions. Slow: it looks at all objects that there are."""
+    """Return the nodes with one of these edges or versions. This is slow, since it searches all objects of the process."""
     tuples = [r for r in gc.get_referrers(*entries) if r.__class__ is tuple] if entries else []
     holders = gc.get_referrers(*tuples) if tuples else []
     dicts = [h for h in holders if h.__class__ is dict]
@@ -577,7 +582,7 @@ def nodes_with(entries: list[tuple]) -> list[OpNode]:
 
 
 def _copied(t, grad):
-    """A gradient that is part of a graph, in memory of its own."""
+    """Return a differentiable copy of a gradient."""
     view = t._view
     if view is None or is_dense(view.aval.shape, view.stride):
         made = seam.call(engine.call_of(OPS["_copy_into"], (T, aval_of(t).shape, aval_of(t).dtype)), [grad])
@@ -587,7 +592,7 @@ def _copied(t, grad):
 
 
 def laid_out_like(t, grad, replaced: bool = False):
-    """A gradient with the strides of its leaf, where these are dense. ``replaced``: see ``AccumulateGrad``."""
+    """Return a gradient with the strides of its leaf, if those are dense. ``replaced``: see ``AccumulateGrad``."""
     if aval_of(grad).shape != aval_of(t).shape:
         return _in_new_shape(t, grad, replaced)
     view = t._view
@@ -599,11 +604,11 @@ def laid_out_like(t, grad, replaced: bool = False):
 
 
 def _in_new_shape(t, grad, replaced: bool):
-    """A gradient for a leaf that by now has another shape: it stays where its strides are the leaf's, else it is copied."""
+    """Return a gradient for a leaf whose shape has changed: unchanged if its strides are the leaf's, else a copy."""
     size, stride, _ = geometry_of(t)
     have = aval_of(grad)
     strides = contiguous_strides(have.shape)
-    theirs = (*(stride or (1,)), *[None] * len(strides)) if replaced else stride    # behind them PyTorch finds none
+    theirs = (*(stride or (1,)), *[None] * len(strides)) if replaced else stride    # PyTorch finds no strides after the leaf's
     alike = [n == 1 or a == b for n, a, b in zip(have.shape, strides, theirs, strict=False)]
     if not is_dense(size, stride) or all(alike):
         return grad
@@ -616,7 +621,7 @@ def _in_new_shape(t, grad, replaced: bool):
 
 
 def leads_to(edge: Any, t: Any) -> bool:
-    """Whether an edge is that of this very tensor."""
+    """Return whether an edge leads to this tensor."""
     node, nr = edge
     if nr == LEAF or isinstance(node, AccumulateGrad):
         return t is (node if nr == LEAF else node.variable)
@@ -624,14 +629,14 @@ def leads_to(edge: Any, t: Any) -> bool:
 
 
 def check_fits(shape: tuple, to: tuple) -> None:
-    """RuntimeError where a gradient of this shape cannot be that of a tensor of the other one."""
+    """Raise RuntimeError if a gradient of shape ``shape`` cannot be summed to shape ``to``."""
     if not expands_to(to, shape):
         raise RuntimeError(f"Function returned an invalid gradient at index 0 - got {list(shape)} but expected shape "
                            f"compatible with {list(to)}")
 
 
 def fitted(grad: Any, aval: Any, node: Node | None = None) -> Any:
-    """A gradient of ``node`` in the shape and dtype of ``aval``; RuntimeError where it does not fit."""
+    """Return a gradient summed and cast to ``aval``. Raise RuntimeError, with ``node`` attached, if the shapes do not match."""
     have = grad.aval if grad.__class__ is Value else aval_of(grad)
     try:
         check_fits(have.shape, aval.shape)
@@ -646,7 +651,7 @@ def fitted(grad: Any, aval: Any, node: Node | None = None) -> Any:
 
 
 def accumulator_of(t) -> AccumulateGrad:
-    """The node of a leaf; it lives as long as a graph needs it."""
+    """Return the node of a leaf, making one if necessary. The leaf does not keep its node alive."""
     node = t._accumulator() if t._accumulator is not None else None
     if node is None:
         node = AccumulateGrad(t)
@@ -655,7 +660,7 @@ def accumulator_of(t) -> AccumulateGrad:
 
 
 class TBackward0(Node):
-    """A node that PyTorch has between an op's node and a leaf, here with nothing to do: the leaf's gradient comes later."""
+    """A node that PyTorch puts between an op's node and a leaf. Here it only delays the leaf's gradient as in PyTorch."""
 
     def __init__(self, edge: Edge, seq: float):
         self.edges, self.seq = (edge,), seq     # type: ignore[assignment]
@@ -681,12 +686,12 @@ def to_accumulators(node: OpNode, chosen: Callable[[Any], bool] = lambda leaf: T
     return tuple(made)
 
 
-ADD = engine.call_of(arithmetic.ADD, (T, T, 1))        # of two tensors
+ADD = engine.call_of(arithmetic.ADD, (T, T, 1))        # adds two tensors
 
 
 class _Running(threading.local):
-    task: Any = None                # the GraphTask that is being run
-    node: Node | None = None        # the node whose backward is being recorded, while anomaly detection is on
+    task: Any = None                # the GraphTask that is running
+    node: Node | None = None        # the node whose backward is running, while anomaly detection is on
 
 
 running = _Running()
@@ -695,7 +700,7 @@ running = _Running()
 # ---------------------------------------------------------------- anomaly detection
 
 def stack() -> tuple[str, Node | None]:
-    """Where the user's program stands, and the node whose backward it is in, if any."""
+    """Return the user's stack as text, and the node whose backward is running, if any."""
     frames = traceback.extract_stack(sys._getframe(1))
     while len(frames) > 1 and caller.is_ours(frames[-1].filename):
         frames.pop()
@@ -703,5 +708,5 @@ def stack() -> tuple[str, Node | None]:
 
 
 def counter_of(t) -> Storage:
-    """What holds the version of a tensor."""
+    """Return the object that holds a tensor's version."""
     return t._counter or t._storage

@@ -1,4 +1,4 @@
-"""Tensor and Parameter: state and conversions, no mathematics. Operators and ops are bound on by ``bind``."""
+"""Tensor and Parameter: their state and conversions. ``jtorch._api`` adds the operators and the methods made from ops."""
 from __future__ import annotations
 
 import weakref
@@ -39,42 +39,42 @@ else:
 class Tensor(Bound):
     """A mutable n-dimensional array with PyTorch's semantics over JAX's immutable ones. See torch.Tensor.
 
-    A tensor shows a storage (whole, or through a view), and knows where its gradient goes: to ``grad`` for a leaf, to a
-    node of the tape otherwise. Make one with ``torch.tensor``, ``torch.zeros`` and their like.
+    A tensor shows a storage, whole or through a view. Its gradient goes to ``grad`` for a leaf, else to a node of the tape.
+    Make tensors with ``torch.tensor``, ``torch.zeros`` and similar functions.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_accumulator", "_base", "_counter", "_grad", "_inference", "_leaf_hooks", "_node",
                  "_node_version", "_output_nr", "_post_accumulate_hooks", "_requires_grad", "_storage", "_view")
 
-    # What each call looks at lies in slots, which ``blank`` fills.
+    # Attributes that each call reads are slots, which ``blank`` fills.
     _storage: Storage
-    _view: View | None                  # geometry, where it does not simply show the whole storage
-    _counter: Any                       # what holds the version, where it is not the storage
+    _view: View | None                  # the geometry, or None for the whole storage
+    _counter: Any                       # the object that holds the version, or None for the storage
     _requires_grad: bool
     _grad: Tensor | None
     _node: Node | None
     _output_nr: int
-    _base: Tensor | None                # the tensor a view was taken of
-    _node_version: int                  # the version at which a view's node was made
+    _base: Tensor | None                # a view's base
+    _node_version: int                  # the version of the memory when a view's node was made
     _inference: bool
     _accumulator: Callable[[], AccumulateGrad | None] | None
     _leaf_hooks: dict | None
     _post_accumulate_hooks: dict | None
 
-    _view_op: Any = None                # of a view of another dtype: its node's name, the call on the base, or an earlier view's
-    _made_as: Any = None                # the geometry it had before it got other memory: a new node knows only that
-    _through: tuple = ()                # what such a view, or a view of it, was taken of
-    _asked_by_all = True        # of subclasses: whether functions written by hand ask their __torch_function__ themselves
-    _tangents: Any = None       # of a dual tensor: its tangents, by level
-    _creation: str | None = None        # how a view was made, where PyTorch restricts writes to it
-    _kept_hooks: dict | None = None         # where further hooks go too, though the tensor's node is another by now
-    _unheard_hooks: dict | None = None
+    _view_op: Any = None                # a view of another dtype: (its node's name, its call on the base, an earlier view's call)
+    _made_as: Any = None                # a view's geometry before it got other memory; nodes made later use this geometry
+    _through: tuple = ()                # the tensors from a replayed view (see ``ViewRule``) or a view of one to its base
+    _asked_by_all = True                # subclasses: hand-written functions ask their __torch_function__
+    _tangents: Any = None               # a dual tensor's tangents, by level
+    _creation: str | None = None        # the mode in which a view was made, if PyTorch restricts writes to such views
+    _kept_hooks: dict | None = None     # the hooks that stayed when the tensor got another node; new hooks go there too
+    _unheard_hooks: dict | None = None  # hooks that never run: see ``view_history.add_hook``
     _retains_grad = False
     _is_parameter = False
-    _adopt: Any = None                  # of subclasses: makes a tensor, which belongs to this one as an optimizer's state, alike
-    _backward_from: Any = None          # of subclasses: what backward of it begins at, and the gradient there
-    _show_gradient: Any = None          # of subclasses: how autograd.grad gives a gradient
-    _as_parameter: Any = None           # of subclasses whose parameters are of a class of their own: what makes one
+    _adopt: Any = None                  # subclasses: converts an optimizer's state tensor to the subclass
+    _backward_from: Any = None          # subclasses: returns the tensor and gradient that backward starts from
+    _show_gradient: Any = None          # subclasses: converts a gradient that autograd.grad returns
+    _as_parameter: Any = None           # subclasses with their own parameter class: makes a parameter
     __array_priority__ = 1000
 
     def __new__(cls, *args, **kwargs):
@@ -90,7 +90,7 @@ class Tensor(Bound):
         return size_of(storage.aval_of(self).shape)
 
     def size(self, dim: int | None = None):
-        """The shape, or the size of one dimension. See torch.Tensor.size."""
+        """Return the shape, or the size of one dimension. See torch.Tensor.size."""
         shape = storage.aval_of(self).shape
         if dim is None:
             return size_of(shape)
@@ -110,7 +110,7 @@ class Tensor(Bound):
 
     @property
     def device(self) -> Device:
-        """Where the elements are."""
+        """The tensor's device."""
         return storage.aval_of(self).device
 
     @property
@@ -119,25 +119,25 @@ class Tensor(Bound):
         return len(storage.aval_of(self).shape)
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return len(storage.aval_of(self).shape)
 
     ndimension = dim
 
     def numel(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return storage.aval_of(self).numel
 
     nelement = numel
 
     def element_size(self) -> int:
-        """Bytes per element."""
+        """Return the bytes per element."""
         return self.dtype.itemsize
 
     itemsize = property(element_size)
     @property
     def volatile(self) -> bool:
-        """False: it was removed from PyTorch."""
+        """False: PyTorch has removed this attribute."""
         warned.warn("volatile was removed (Variable.volatile is always False)")
         return False
 
@@ -150,29 +150,29 @@ class Tensor(Bound):
         lambda self: False, doc="False: a tensor of this class never is.")
 
     def is_floating_point(self) -> bool:
-        """Whether the dtype is a real floating one."""
+        """Return whether the dtype is a real floating one."""
         return storage.aval_of(self).dtype.is_floating_point
 
     def is_complex(self) -> bool:
-        """Whether the dtype is complex."""
+        """Return whether the dtype is complex."""
         return storage.aval_of(self).dtype.is_complex
 
     def is_signed(self) -> bool:
-        """Whether the dtype has a sign."""
+        """Return whether the dtype has a sign."""
         return storage.aval_of(self).dtype.is_signed
 
     def is_inference(self) -> bool:
-        """Whether the tensor was made in inference mode."""
+        """Return whether the tensor was made in inference mode."""
         return self._inference
 
     def get_device(self) -> int:
-        """The index of the accelerator, -1 on the CPU."""
+        """Return the index of the accelerator, -1 on the CPU."""
         return -1 if self.device.type in ("cpu", "meta") else self.device.index or 0
 
     # ------------------------------------------------------------ memory
 
     def stride(self, dim: int | None = None):
-        """The steps in memory between neighbours along each dimension, in elements."""
+        """Return the distance in memory between neighbours along each dimension, in elements."""
         stride = geometry_of(self)[1]
         if dim is None:
             return tuple(stride)
@@ -180,11 +180,11 @@ class Tensor(Bound):
         return stride[dim]
 
     def storage_offset(self) -> int:
-        """Where in its storage the tensor starts, in elements."""
+        """Return the position of the tensor's first element in its storage, in elements."""
         return geometry_of(self)[2]
 
     def is_contiguous(self, memory_format=None) -> bool:
-        """Whether the elements lie in memory in order."""
+        """Return whether the elements are contiguous in the memory format."""
         size, stride, _ = geometry_of(self)
         if memory_format is None or memory_format.name == "contiguous_format":
             return self._view is None or is_contiguous(size, stride)
@@ -193,20 +193,20 @@ class Tensor(Bound):
         return is_channels_last(size, stride, 4 if memory_format.name == "channels_last" else 5)
 
     def data_ptr(self) -> int:
-        """The address of the first element, for code that reads and writes memory by itself. See torch.Tensor.data_ptr.
+        """Return the address of the first element, for code that accesses memory directly. See torch.Tensor.data_ptr.
 
-        The elements stay there as long as the storage lives, and from then on each read of the tensor copies them.
-        On a GPU, where JAX moves them at each write, the number only says which tensors share memory.
+        The elements stay at the address as long as the storage lives. From then on each read of the tensor copies them.
+        On a GPU JAX moves the elements at each write, so the number only identifies tensors that share memory.
         """
         aval = storage.aval_of(self)
         return storage.address(self._storage) + self.storage_offset() * aval.np.itemsize if aval.numel else 0
 
     def untyped_storage(self):
-        """The memory behind the tensor."""
+        """Return the memory behind the tensor."""
         return UntypedStorage(self._storage)
 
     def storage(self):
-        """The memory behind the tensor (deprecated in PyTorch in favour of ``untyped_storage``)."""
+        """Return the memory behind the tensor (deprecated in PyTorch in favour of ``untyped_storage``)."""
         warn_removal()
         return self._typed_storage()
 
@@ -214,7 +214,7 @@ class Tensor(Bound):
         return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype, _internal=True)
 
     def storage_type(self):
-        """The class of the tensor's typed storage."""
+        """Return the class of the tensor's typed storage."""
         return LEGACY.get(f"{self.dtype.scalar_name}Storage", TypedStorage)
 
     @property
@@ -228,7 +228,7 @@ class Tensor(Bound):
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history, whose writes autograd does not notice."""
+        """An alias without history. Autograd does not track writes to it."""
         t = alias(self)
         storage.own_version(t)
         return t
@@ -248,7 +248,7 @@ class Tensor(Bound):
                               "mutating directly with `.data` under vmap transform is not allowed.")
         keep_counter(self)
         before = self._storage
-        back = storage.abandoned.pop(other._storage, None) is not None       # as where averaged weights were shown for a while
+        back = storage.abandoned.pop(other._storage, None) is not None       # weights return after a swap with averaged ones
         if before.saved and before is not other._storage and not back:      # a graph may have saved this tensor
             storage.abandoned[before] = weakref.ref(self)
         storage.show(self, other._storage, other._view)
@@ -270,7 +270,7 @@ class Tensor(Bound):
         _record_leaf(self, value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Starts (or stops) recording operations on this leaf. See torch.Tensor.requires_grad_."""
+        """Start (or stops) recording operations on this leaf. See torch.Tensor.requires_grad_."""
         _record_leaf(self, requires_grad)
         return self
 
@@ -309,7 +309,7 @@ class Tensor(Bound):
 
     @property
     def output_nr(self) -> int:
-        """Which output of its node the tensor is."""
+        """The number of the node's output that is this tensor."""
         return self._output_nr
 
     @property
@@ -318,12 +318,12 @@ class Tensor(Bound):
         return self._retains_grad and self._node is not None
 
     def detach(self) -> Tensor:
-        """The same memory without history. See torch.Tensor.detach."""
+        """Return an alias without history. See torch.Tensor.detach."""
         made = seam.aten.function("detach", {"self": self}) if seam.aten is not None else None
         return alias(self) if made is None else made
 
     def detach_(self) -> Tensor:
-        """Makes this tensor a leaf. See torch.Tensor.detach_."""
+        """Make this tensor a leaf. See torch.Tensor.detach_."""
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using "
                                "DistributedDataParallel (DDP) "
@@ -338,19 +338,19 @@ class Tensor(Bound):
         return self
 
     def retain_grad(self) -> None:
-        """Makes ``backward`` fill ``grad`` of this non-leaf too."""
+        """Make ``backward`` fill ``grad`` of this non-leaf too."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         view_history.retain_grad(self)
 
     def register_hook(self, hook) -> RemovableHandle:
-        """``hook(grad)`` runs when the gradient of this tensor is known; what it returns replaces it."""
+        """Run ``hook(grad)`` once this tensor's gradient is known. Its result, unless None, replaces the gradient."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         return view_history.add_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook) -> RemovableHandle:
-        """``hook(tensor)`` runs after the gradient of this leaf has been accumulated."""
+        """Run ``hook(tensor)`` after this leaf's gradient has been accumulated."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if node_of(self) is not None:
@@ -360,14 +360,14 @@ class Tensor(Bound):
         return RemovableHandle(self._post_accumulate_hooks, hook)
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None) -> None:
-        """Computes the gradients of the leaves this tensor was made from. See torch.Tensor.backward."""
+        """Accumulate this tensor's gradients in the leaves of its graph. See torch.Tensor.backward."""
         from jtorch.autograd import backward
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     # ------------------------------------------------------------ reading
 
     def item(self) -> Any:
-        """The one element as a Python number."""
+        """Return the one element as a Python number."""
         aval = storage.aval_of(self)
         if aval.numel != 1:
             raise advised(RuntimeError(f"a Tensor with {aval.numel} elements cannot be converted to Scalar"),
@@ -383,12 +383,12 @@ class Tensor(Bound):
         return engine.host_array(value).item() if not aval.traced else mapped.traced(value, mapped.ITEM)
 
     def tolist(self) -> Any:
-        """The elements as (nested lists of) Python numbers."""
+        """Return the elements as (nested lists of) Python numbers."""
         array = self._numpy_copy()
         return array.astype(np.float32).tolist() if array.dtype.kind == "V" else array.tolist()
 
     def _numpy_copy(self) -> np.ndarray:
-        """The elements in a NumPy array that shares nothing."""
+        """Return the elements in a NumPy array that shares no memory with the tensor."""
         if self._storage.host is not None:
             return self._storage.host_view(self._view).copy()
         value = value_of(self)
@@ -400,7 +400,7 @@ class Tensor(Bound):
         return engine.host_array(value)
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The elements as a NumPy array that shares this tensor's memory. See torch.Tensor.numpy."""
+        """Return the elements as a NumPy array that shares this tensor's memory. See torch.Tensor.numpy."""
         if force:
             return self.detach().cpu().resolve_conj().resolve_neg().numpy()
         if mode.grad and self.requires_grad:
@@ -423,10 +423,10 @@ class Tensor(Bound):
 
     def __array_wrap__(self, array: np.ndarray, context=None, return_scalar: bool = False) -> Tensor:
         from jtorch._api.creation import from_host
-        return from_host(np.array(array.astype(np.uint8) if array.dtype == bool else array))      # as PyTorch has it
+        return from_host(np.array(array.astype(np.uint8) if array.dtype == bool else array))      # PyTorch returns uint8 too
 
     def jax(self):
-        """The elements as a ``jax.Array`` (immutable, as they are now), without a copy."""
+        """Return the elements as a ``jax.Array`` (immutable, as they are now), without a copy."""
         value = value_of(self)
         if value.aval.traced:
             return mapped.traced(value)
@@ -541,19 +541,19 @@ class Tensor(Bound):
         return reduced(self)
 
     def _own_hooks(self) -> dict | None:
-        """What ``register_hook`` has put on the tensor."""
+        """Return the hooks that ``register_hook`` added, or None."""
         node = self._node
         if node is None:
             return self._leaf_hooks
         return (node.tensor_hooks or {}).get(self._output_nr) if self._kept_hooks is None else self._kept_hooks
 
     def _hooks_to_keep(self) -> dict | None:
-        """The hooks that stay the tensor's where its history changes without a rebase: in-place views and ``detach_``."""
+        """Return the hooks that stay with the tensor when an in-place view or ``detach_`` changes its history."""
         own = self._own_hooks()
         return None if own is None or own.keys() == {hooks.RETAIN} else own
 
     def _attributes(self) -> dict:
-        """What the user has set on the tensor."""
+        """Return the attributes that the user has set on the tensor."""
         return {k: v for k, v in self.__dict__.items() if not hasattr(Tensor, k)}
 
 
@@ -582,13 +582,13 @@ class _ParameterMeta(type(Tensor)):     # type: ignore[misc]
 
 
 class Parameter(Tensor, metaclass=_ParameterMeta):
-    """A tensor that modules register as theirs. See torch.nn.Parameter.
+    """A tensor that modules register as a parameter. See torch.nn.Parameter.
 
-    Shape: that of ``data``, floating or complex where it requires grad.
+    Shape: the shape of ``data``, whose dtype must be floating or complex if it requires grad.
 
     Args:
-        data (Tensor or None): whose memory it shows.
-        requires_grad (bool): whether gradients are computed for it.
+        data (Tensor or None): the parameter shares its memory; None gives an empty parameter.
+        requires_grad (bool): compute gradients for the parameter.
 
     Example::
 
@@ -613,17 +613,17 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return with_grad(t, True) if requires_grad is True else t.requires_grad_(requires_grad)
 
     def __init__(self, *args: Any, **kwargs: Any):
-        """Nothing is left to do: ``__new__``, of a class made from this too, takes what there is."""
+        """Do nothing: ``__new__`` has used the arguments, for subclasses too."""
 
     def __deepcopy__(self, memo):
-        """Only the elements are copied, as in PyTorch: not the gradient, nor what the user has set."""
+        """Copy only the elements, as PyTorch does: neither the gradient nor the user's attributes."""
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)      # type: ignore[attr-defined]
         return memo[id(self)]
 
 
 def _parameter_of(data: Tensor, requires_grad: bool) -> Tensor:
-    """Return a parameter of the class of a user's tensor, which ``isinstance`` takes for a Parameter."""
+    """Return a parameter that keeps the class of a user's tensor. ``isinstance`` counts it as a Parameter."""
     t = data.detach().requires_grad_(requires_grad)
     if type(t) is not type(data):
         raise RuntimeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns "
@@ -638,7 +638,7 @@ _new = object.__new__
 
 
 def class_of(t: Tensor) -> type[Tensor]:
-    """Return the library's class that a tensor is of, whose methods are not those of a program's subclass."""
+    """Return the library's class of a tensor, without a program's subclasses and their methods."""
     kind = t.__class__
     return kind if kind in library_classes else next(base for base in kind.__mro__ if base in library_classes)
 
@@ -647,7 +647,7 @@ library_classes: set[type] = {Tensor, Parameter}
 
 
 def blank(cls: type[Tensor] = Tensor) -> Tensor:
-    """A tensor without a storage yet: a leaf that requires no grad."""
+    """Return a leaf that requires no grad and has no storage yet."""
     t = _new(cls)
     t._view = t._counter = t._grad = t._node = t._base = t._accumulator = t._leaf_hooks = t._post_accumulate_hooks = None
     t._requires_grad = t._inference = False
@@ -656,7 +656,7 @@ def blank(cls: type[Tensor] = Tensor) -> Tensor:
 
 
 def wrap(value: Value | None, edge=None, shared: Storage | None = None) -> Tensor:
-    """A tensor of ``value`` (in ``shared``, if given) whose gradient goes to ``edge``."""
+    """Return a tensor of ``value``, or over the storage ``shared``, whose gradient goes to ``edge``."""
     t = blank()
     t._storage = Storage(value) if shared is None else shared     # type: ignore[arg-type]
     if edge is not None:
@@ -670,7 +670,7 @@ seam.wrap = wrap
 
 
 def with_grad(t: Tensor, requires_grad: bool) -> Tensor:
-    """A tensor just made, as ``requires_grad=`` wants it."""
+    """Return a new tensor after applying ``requires_grad=``."""
     if not requires_grad:
         return t
     if not storage.aval_of(t).is_inexact:
@@ -680,7 +680,7 @@ def with_grad(t: Tensor, requires_grad: bool) -> Tensor:
 
 
 def alias(t: Tensor) -> Tensor:
-    """Another tensor of the same memory and version, without history."""
+    """Return another tensor with the same memory and version, without history."""
     made = blank()
     made._storage, made._counter, made._inference = t._storage, t._counter, t._inference
     view = t._view
@@ -690,14 +690,14 @@ def alias(t: Tensor) -> Tensor:
 
 
 def keep_counter(t: Tensor) -> None:
-    """Gives a tensor that is to show another storage a version of its own, or, where others share it, the one it has."""
+    """Keep a tensor's version before it shows another storage. It stays shared with other tensors of its old storage."""
     if t._counter is None:
         s = t._storage
         t._counter = VersionCounter(s.version) if getrefcount(s) <= _ALONE else s
 
 
 def _references() -> int:
-    """What ``getrefcount`` says of a storage that one tensor holds, asked as ``keep_counter`` asks."""
+    """Return the ``getrefcount`` of a storage that only one tensor holds, measured as in ``keep_counter``."""
     t = _new(Tensor)
     t._storage = object()       # type: ignore[assignment]
     s = t._storage

@@ -1,6 +1,6 @@
-"""Backward: walks the tape from the roots, node after node, as soon as all gradients of a node's outputs have come.
+"""Backward: walks the tape from the roots. A node is ready once all gradients of its outputs have arrived.
 
-PyTorch's order: of the nodes that are ready the one made last goes first, and leaves take their gradients at once.
+The order is PyTorch's: the ready node that was made last runs first, and leaves accumulate their gradients at once.
 """
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from jtorch.tape import (
 )
 
 record = engine.record
-DEEP = 10       # of backwards in one another, as of a custom function that calls backward, each so many-th gets a thread
+DEEP = 10       # each DEEP-th nested backward runs in a thread of its own; a larger value may exceed the recursion limit
 
 
 def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, create_graph: bool,
                  captures: Iterable[Edge] | None = None, accumulate: bool = True) -> dict[Edge, Any]:
-    """Walks the graph from ``roots`` (node, output number, gradient).
+    """Walk the graph from ``roots`` (node, output number, gradient).
 
-    Without ``captures`` every reachable leaf accumulates. With them only the paths to these edges are walked, and the
-    gradients that arrive there are returned; ``accumulate`` says whether leaves among them accumulate as well.
+    Without ``captures`` every reachable leaf accumulates. With ``captures``, only paths to these edges are walked, and the
+    gradients of the edges are returned. ``accumulate``: leaves among them accumulate too.
     """
     if untracked_writes.on_host or storage.untracked_writes or storage.abandoned:
         untracked_writes.refresh([r[0] for r in roots], create_graph)
@@ -61,7 +61,7 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
     learner = None
     if len(roots) == 1:
         node, nr, grad = roots[0]
-        grad = tangents.value_unless_more(grad, as_value)       # first: a view is read by a call, and the walk begins behind it
+        grad = tangents.value_unless_more(grad, as_value)       # first, since reading a view records a call before the walk
         roots, trace = [(node, nr, grad)], engine.current()
         if trace.mode is not EAGER and not trace.noting and grad.__class__ is Value:
             if _follow_known(trace, roots[0], retain_graph):
@@ -71,10 +71,10 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
 
 
 class GraphTask:
-    """One backward. Nodes wait in ``heap`` once as many gradients have come as edges lead to them."""
+    """One backward. A node enters ``heap`` once it has received a gradient from each edge that leads to it."""
 
     _ids = itertools.count()
-    depth = 0           # in how many others it runs
+    depth = 0           # the number of backwards around this one
     callbacks: tuple = ()
 
     def __init__(self, roots: list, retain_graph: bool, create_graph: bool, captures: Iterable[Edge] | None, accumulate: bool):
@@ -90,7 +90,7 @@ class GraphTask:
         self.waiting = self._count()
 
     def _count(self) -> dict[int, int]:
-        """How many gradients each node (and leaf) will get, by its id."""
+        """Return how many gradients each node and leaf will receive, by id."""
         waiting: dict[int, int] = {}
         todo = []
         for node, _, _ in self.roots:
@@ -110,13 +110,13 @@ class GraphTask:
         return waiting
 
     def edges(self, node: Node) -> tuple:
-        """The edges that gradients go along."""
+        """Return the edges of a node that the walk follows."""
         if self.allowed is None:
             return node.edges
         return tuple([e for e in node.edges if e is not None and e[0] in self.allowed]) if node in self.allowed else ()
 
     def will_run(self, node: Node) -> bool:
-        """Whether backward comes to this node. The node that it starts from, if there is one only, does not count."""
+        """Return whether backward will run this node. A single root does not count."""
         if len(self.roots) == 1 and node is self.roots[0][0]:
             return False
         if self.allowed is None:
@@ -129,7 +129,7 @@ class GraphTask:
         return True
 
     def run(self) -> dict[Edge, Any]:
-        """Walks to the end; gives the captured gradients."""
+        """Do the walk and return the captured gradients."""
         outer = running.task
         if outer is not None:
             self.depth = outer.depth + 1
@@ -151,7 +151,7 @@ class GraphTask:
         except RuntimeError as error:
             _name_function(error, [node for node, _, _ in self.roots])
             raise
-        finally:        # these two first: an exception may come where a function is entered
+        finally:        # these two first, since an interrupt may arrive when a function is called
             mode.grad, running.task = self.modes.grad, outer
             self.modes.restore()
             engine.current().after_backward = not self.create_graph
@@ -159,11 +159,11 @@ class GraphTask:
 
     @staticmethod
     def takes_tensors(grad: Any) -> bool:
-        """Whether a gradient goes on as the tensor that it is: for modes and classes with ``__torch_dispatch__``."""
+        """Return whether a gradient must stay a tensor, for modes and classes with ``__torch_dispatch__``."""
         return seam.aten is not None and grad.__class__ is not Value and seam.aten.takes_over([grad])
 
     def queue_callback(self, fn: Callable[[], Any]) -> None:
-        """Calls ``fn`` once all nodes have run."""
+        """Register ``fn``, to be called once all nodes have run."""
         self.callbacks = (*self.callbacks, fn)
 
     def _walk(self) -> None:
@@ -173,14 +173,14 @@ class GraphTask:
             self.step(node, pending.pop(node, {}))
 
     def step(self, node: Node, grads: dict) -> None:
-        """Runs a node with its hooks and hands on its gradients."""
+        """Run a node with its hooks and deliver its gradients."""
         self._run_and_hand_on(node, grads)
-        if node.watched or node.__class__.run is not OpNode.run:        # the user's code has run
+        if node.watched or node.__class__.run is not OpNode.run:        # user code has run and may have changed modes
             self.modes.restore(self.create_graph)
 
     def _run_and_hand_on(self, node: Node, grads: dict) -> None:
         goes_on = self.wanted is None or self._goes_on(node)
-        if self.wanted is not None and goes_on:     # what is asked for on the way to others is what came, before the hooks
+        if self.wanted is not None and goes_on:     # a captured gradient on the way to others is the one before hooks
             self._capture(node, grads)
         if node.tensor_hooks or node.prehooks:
             grads = _fitting(node, grads)
@@ -203,19 +203,19 @@ class GraphTask:
             node.release()
 
     def _capture(self, node: Node, grads: dict) -> None:
-        """Keeps the gradients that were asked for."""
+        """Store the gradients that were requested."""
         wanted = [nr for nr in grads if (node, nr) in self.wanted]      # type: ignore[operator]
         for nr, grad in _fitting(node, {nr: grads[nr] for nr in wanted}).items():
             self.captured[node, nr] = grad
 
     def _goes_on(self, node: Node) -> bool:
-        """Whether the walk goes on from a node."""
+        """Return whether the walk continues from a node."""
         if node.__class__ is AccumulateGrad:
             return self.accumulate
         return any(e is not None and e[0] in self.allowed for e in node.edges)      # type: ignore[operator]
 
     def _run_for_hooks(self, node: Node, grads: dict) -> None:
-        """Runs a node none of whose gradients is asked for, since ``backward(inputs=...)`` of PyTorch does."""
+        """Run the hooks and checks of a node without requested gradients, as PyTorch's ``backward(inputs=...)`` does."""
         if node.prehooks:
             grads = run_prehooks(node, grads, self.create_graph)
         if node.call is not None and node.saved is None:
@@ -246,7 +246,7 @@ class GraphTask:
         return run_hooks(node, outs, grads, self.create_graph) if node.hooks else outs
 
     def deliver(self, edge: Edge, grad: Any) -> None:
-        """Adds a gradient to those that have come; None counts as well."""
+        """Add a gradient to those of the edge's node, and queue the node after its last one. None counts as a gradient."""
         node, nr = edge
         if grad is not None:
             have = self.pending.get(node)
@@ -261,7 +261,7 @@ class GraphTask:
 
 
 def _in_another_thread(run: Callable[[], Any]) -> Any:
-    """Calls ``run`` in a thread with the modes of this one, since Python calls go only so deep in each; waits for it."""
+    """Call ``run`` in a new thread with this thread's modes and wait for it. Each thread has its own recursion limit."""
     modes, node = Modes(), running.node
     made: list[tuple[Any, BaseException | None]] = []
 
@@ -271,12 +271,12 @@ def _in_another_thread(run: Callable[[], Any]) -> Any:
         running.node = node
         try:
             found = run()
-            engine.end(natural=False)       # what the thread has held back runs
+            engine.end(natural=False)       # runs the thread's deferred calls
             made.append((found, None))
         except BaseException as error:
             made.append((None, error))
         finally:
-            own.restore()       # the process counts the threads that have autocast on
+            own.restore()       # the process counts threads with autocast on
 
     thread = threading.Thread(target=contextvars.copy_context().run, args=(begin,))
     thread.start()
@@ -286,14 +286,14 @@ def _in_another_thread(run: Callable[[], Any]) -> Any:
         if error is not None:
             raise error
     finally:
-        del error       # which holds this frame
+        del error       # its traceback refers to this frame
     return found
 
 
 def _fitting(node: Node, grads: dict) -> dict:
-    """The gradients in the shapes and dtypes of the node's outputs; RuntimeError where they do not fit.
+    """Return the gradients in the shapes and dtypes of the node's outputs. Raise RuntimeError if they do not match.
 
-    They are others where a tensor has got another geometry, or memory of another dtype, since the node was made.
+    They may differ if a tensor got another geometry or memory of another dtype since the node was made.
     """
     if node.__class__ is AccumulateGrad:
         metadata: tuple = (node.aval,) if node.aval is not None else ()     # type: ignore[attr-defined]
@@ -303,7 +303,7 @@ def _fitting(node: Node, grads: dict) -> dict:
 
 
 def _name_function(error: RuntimeError, roots: list) -> None:
-    """Says in the error of a gradient that does not fit which function gave it, where all that lead there have one name."""
+    """Add the name of the function that returned a wrong gradient to its error, if only one name is possible."""
     node = getattr(error, "node", None)
     if node is None:
         return
@@ -315,7 +315,7 @@ def _name_function(error: RuntimeError, roots: list) -> None:
 
 
 def _mended(node: Node, grads: dict) -> dict:
-    """Gradients that a node's derivative did not take, as it takes them; raises again what it raised if they were so already."""
+    """Return gradients with the shapes and dtypes of a node's outputs. Raise the current error again if nothing changes."""
     made = _fitting(node, grads)
     if all([made[nr] is grads[nr] for nr in made]):
         raise
@@ -336,7 +336,7 @@ def _added(node: Node, nr: int, a: Any, b: Any) -> Any:
 
 
 class PlainTask(GraphTask):
-    """Backward as training loops call it: to all leaves, without a graph of its own. Leaves that nobody watches have no node."""
+    """The backward of training loops: to all leaves, without ``create_graph``. Leaves without hooks need no node."""
 
     def __init__(self, roots: list, retain_graph: bool, learner: _Learner | None):
         self.learner = learner
@@ -344,7 +344,7 @@ class PlainTask(GraphTask):
         super().__init__(roots, retain_graph, False, None, True)
 
     def edges(self, node: Node) -> tuple:
-        """The raw edges, but to watched leaves."""
+        """Return the raw edges. Watched leaves get nodes first."""
         edges = node.raw_edges
         for e in edges:
             if e is not None and e[1] == LEAF and is_watched(e[0]):
@@ -365,14 +365,14 @@ class PlainTask(GraphTask):
             self._stop_learning()
 
     def step(self, node: Any, grads: dict) -> None:
-        """See GraphTask.step; an op's node without hooks goes the short way."""
+        """See GraphTask.step. An op's node without hooks is run by ``hand_on``."""
         if not hand_on(self, node, grads):
             if self.learner is not None:
                 self._stop_learning()
             super().step(node, grads)
 
     def deliver(self, edge: Edge, grad: Any) -> None:
-        """See GraphTask.deliver; a leaf takes its gradient when all of it has come."""
+        """See GraphTask.deliver. A leaf accumulates its gradient after the last edge has delivered."""
         leaf, nr = edge
         if nr != LEAF:
             super().deliver(edge, grad)
@@ -384,7 +384,7 @@ class PlainTask(GraphTask):
             have = self.leaves[key] = grad if have is None else _added(leaf, 0, have, grad)
         self.waiting[key] -= 1
         if not self.waiting[key] and have is not None:
-            if self.heap and self.heap[0][0] == -AT_ONCE:       # behind those that go at once too
+            if self.heap and self.heap[0][0] == -AT_ONCE:       # after other nodes of leaves, in order
                 node = accumulator_of(leaf)
                 self.pending[node] = {0: have}
                 ready_queue.push(self.heap, (-AT_ONCE, self.order(), node))
@@ -394,14 +394,17 @@ class PlainTask(GraphTask):
                 _accumulate(leaf, have)
 
     def _stop_learning(self) -> None:
-        """Gives the leaves what was kept back, since a walk that is learnt must not contain the writes to old gradients."""
+        """Stop recording the walk and accumulate the gradients that were kept back from leaves.
+
+        A known walk must not contain writes to old gradients, so leaves wait while a walk is recorded.
+        """
         leaves, self.learner = self.learner.leaves, None        # type: ignore[union-attr]
         for leaf, grad in leaves:
             _accumulate(leaf, grad)
 
 
 def hand_on(task: PlainTask, node: Any, grads: dict) -> bool:
-    """Runs an op's node without hooks and hands on its gradients; False, and nothing, where there is more to it."""
+    """Run an op's node and deliver its gradients. Return False, without effect, for a node with hooks or other special cases."""
     edges = node.raw_edges
     wanted = tuple([i for i, e in enumerate(edges) if e is not None])
     if node.watched or node.__class__.run is not OpNode.run or node.saved is None or not (grads and wanted) \
@@ -430,7 +433,7 @@ def _unchanged(node: Any) -> bool:
 
 
 def _accumulate(leaf: Any, grad: Value) -> None:
-    """Adds a gradient to that of a leaf that nobody watches."""
+    """Add a gradient to a leaf that has no hooks."""
     if leaf._base is not None:
         tape.check_is_leaf(leaf)
     if not leaf._requires_grad:
@@ -444,10 +447,10 @@ def _accumulate(leaf: Any, grad: Value) -> None:
         tape.add_to_grad(leaf, grad)
 
 
-# ---------------------------------------------------------------- walks that are known
+# ---------------------------------------------------------------- known walks
 
 def _follow_known(trace: Any, root: tuple[Node, int, Any], retain_graph: bool) -> bool:
-    """Does the whole walk at once, where one of its form is known; False if not."""
+    """Replay a known walk from this state and root. Return False if no known walk matches."""
     node, nr, grad = root
     for walk in replay.known(trace.state, node, nr):
         if walk.after.hot and follow(walk, node, grad, trace, bool(retain_graph)):
@@ -457,7 +460,7 @@ def _follow_known(trace: Any, root: tuple[Node, int, Any], retain_graph: bool) -
 
 
 def follow(walk: Walk, root: Node, grad: Value, trace: Any, retain_graph: bool) -> bool:
-    """Does a walk that is known; False, and nothing, if what is met is not that of the walk."""
+    """Replay a known walk. Return False, without effect, if the tape differs from it."""
     values = trace.values
     found = walk.follow(root, grad, trace)
     if found is None:
@@ -472,7 +475,7 @@ def follow(walk: Walk, root: Node, grad: Value, trace: Any, retain_graph: bool) 
 
 
 class _Learner:
-    """Notes a walk that may become known: where the trace stood when it began, its steps, and what leaves got."""
+    """A recorder of one walk: the trace's state at its start, its steps, and the gradients of leaves."""
 
     def __init__(self, trace: Any, root: tuple[Node, int, Any]):
         self.trace, self.root, self.state, self.first = trace, root, trace.state, len(trace.values)
@@ -480,16 +483,16 @@ class _Learner:
         self.leaves: list[tuple[Any, Value]] = []
 
     def learn(self) -> None:
-        """Keeps the walk, if all of it was held back in one trace."""
+        """Store the walk if all its calls were deferred in one trace."""
         trace, (node, nr, grad) = self.trace, self.root
         if trace is engine.current() and trace.mode is DEFERRED and not trace.noting and self.steps:
             replay.learn(self.state, node, nr, self.steps, self.leaves, grad, self.first, trace)
 
 
-# ---------------------------------------------------------------- which nodes a walk comes to
+# ---------------------------------------------------------------- reachable nodes
 
 def _leading_to(targets: set[Node], roots: list[Node]) -> set[Node]:
-    """The nodes reachable from ``roots`` from which a target is reachable, without recursion."""
+    """Return the nodes on paths from ``roots`` to ``targets``."""
     order = tape.reachable(roots)
     above: dict[Node, list[Node]] = {}
     for node in order:
@@ -509,7 +512,7 @@ def _leading_to(targets: set[Node], roots: list[Node]) -> set[Node]:
 # ---------------------------------------------------------------- anomaly detection
 
 def _run_watched(node: Node, grads: dict, create_graph: bool, needs: list[bool]) -> list:
-    """Runs a node; if it raises or gives a nan, a warning shows the forward call that made it."""
+    """Run a node. If it raises or returns a nan, warn with the stack of its forward call."""
     outer, running.node = running.node, node
     try:
         outs = node.run(grads, create_graph, needs)
@@ -539,7 +542,7 @@ def _show_origin(node: Node) -> None:
 
 
 def _warn(message: str) -> None:
-    """A warning; on stderr where warnings are errors, since another error is on its way."""
+    """Warn, or print to stderr if warnings are errors, since another error is being raised."""
     try:
         warned.warn(message)
     except UserWarning:

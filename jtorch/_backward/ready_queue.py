@@ -1,8 +1,8 @@
-"""The nodes that are ready, in the order in which PyTorch's engine takes them.
+"""A queue of ready nodes in the order of PyTorch's engine.
 
-PyTorch keeps them in C++'s ``std::priority_queue`` by their sequence numbers. Nodes of leaves all have the same number, and a
-binary heap hands on equal entries neither first in, first out nor the other way round. Hooks see that order, so this is
-libstdc++'s heap (``push_heap`` and ``__adjust_heap`` of bits/stl_heap.h).
+PyTorch keeps ready nodes in a ``std::priority_queue``, ordered by sequence number. All nodes of leaves have the same number,
+and a binary heap returns equal entries in an order of its own. Hooks see that order, so this module copies libstdc++'s heap
+(``push_heap`` and ``__adjust_heap`` in bits/stl_heap.h).
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ReadyQueue(list):
         self._rise(len(self) - 1)
 
     def pop_first(self) -> tuple:
-        """Remove the entry of the least key and return it."""
+        """Remove the entry with the least key and return it."""
         first, last, hole = self[0], self.pop(), 0
         if not self:
             return first

@@ -1,7 +1,7 @@
-"""Memory that was saved for backward and then written to where autograd does not notice: through ``.data``, or by NumPy.
+"""Untracked writes to saved memory: writes through ``.data`` or by NumPy, which autograd does not notice.
 
-PyTorch's backward then uses what the memory holds by now. Here a node has saved immutable values, so before a backward the
-nodes concerned take the new ones. Where nothing of the kind has happened, two tests for empty sets are all it costs.
+PyTorch's backward uses the memory's present content. Here nodes save immutable values, so before a backward the nodes
+concerned get the new values. Without untracked writes this costs two tests for empty sets.
 """
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import READ, SavedTensorRef, Storage, View, value_of
 
-on_host: weakref.WeakSet = weakref.WeakSet()     # nodes that have saved memory which NumPy arrays may share
+on_host: weakref.WeakSet = weakref.WeakSet()     # nodes that saved memory shared with NumPy arrays
 
 
 def refresh(roots: list, create_graph: bool = False) -> None:
-    """Gives the nodes that backward from these will come to what the memory they have saved holds now."""
+    """Update the saved values of the nodes that a backward from ``roots`` reaches."""
     for node in list(on_host):
         if node.saved is not None:
             _refresh(node, of_host=True, create_graph=create_graph)
@@ -33,13 +33,15 @@ def refresh(roots: list, create_graph: bool = False) -> None:
         _forget_unsaved()
 
 
-PATIENCE = 2        # backwards through which a storage stays before it is looked for
-LONGER = 100        # and again where it was found
+PATIENCE = 2        # backwards before the first search for a storage's nodes; larger values mean fewer searches
+LONGER = 100        # further backwards before the next search, after a search that found nodes
 
 
 def _forget_unsaved() -> None:
-    """Lets go of storages that no node has saved any more. Their counts are too high where nodes were dropped with their graph,
-    so nodes are looked for, which is slow, among all objects that there are.
+    """Forget storages that no node saves any more.
+
+    Their counts may be too high, since nodes that are dropped with their graph do not decrease them. So this searches all
+    objects of the process for nodes, which is slow.
     """
     written = storage.untracked_writes
     waited = [s for s, turns in written.items() if turns >= PATIENCE or not s.saved]
@@ -47,7 +49,8 @@ def _forget_unsaved() -> None:
         written[s] += 1
     if not waited:
         return
-    nodes = [n for n in tape.nodes_with(_entries_of(waited)) if getattr(n, "saved", None) is not None]      # or it is half made
+    # A node under construction has no ``saved``.
+    nodes = [n for n in tape.nodes_with(_entries_of(waited)) if getattr(n, "saved", None) is not None]
     kept = {_place(counter)[0] for n in nodes for counter, _ in n.versions}
     for s in waited:
         written[s] = -LONGER
@@ -57,7 +60,7 @@ def _forget_unsaved() -> None:
 
 
 def _entries_of(storages: list[Storage]) -> list[tuple]:
-    """The entries of nodes' versions that have one of these storages."""
+    """Return the (counter, version) pairs that refer to these storages."""
     holders = gc.get_referrers(*storages)
     seen = [h for h in holders if h.__class__ is SavedTensorRef]
     holders += gc.get_referrers(*seen) if seen else []
@@ -92,12 +95,12 @@ def _values(saved: list) -> list[Value]:
 
 
 def has_change(node: Any) -> bool:
-    """Whether it is known how to take the node's derivative from its result."""
+    """Return whether the op has a formula for the node's derivative in terms of its result."""
     return node.call.op.saves.change is not None and len(_values(node.saved)) in node.call.op.saves.takes
 
 
 def take_derivative_from_result(node: Any, arguments: list[Value], result: Value, version: tuple = (None, 0)) -> None:
-    """Makes a node one that takes its derivative from what its arguments and its result are now."""
+    """Change a node so that it computes its derivative from the present arguments and result."""
     n = len(arguments)
     nothing = [(None, 0)] * n
     checked = node.versions[:n] if len(node.versions) > 1 else nothing
@@ -111,7 +114,7 @@ def _place(counter: Any) -> tuple[Any, View | None]:
 
 
 def _refresh_result(node: Any) -> None:
-    """Makes the node of a result that was overwritten one that takes its derivative from what is there now."""
+    """Change the node of an overwritten result so that it computes its derivative from the present content."""
     counter, version = node.versions[-1]
     s, view = _place(counter)
     if counter is None or counter.version != version or s not in storage.untracked_writes or not has_change(node):
@@ -124,14 +127,14 @@ def _refresh_result(node: Any) -> None:
 
 
 def _as_it_was(s: Storage, view: View | None, aval: Any) -> View | None:
-    """The view of what was all of a storage before that has grown; any other as it is."""
+    """Return a view of the part that was the whole storage before it grew. Return other views unchanged."""
     if view is None and s.aval is not aval and s.aval.np == aval.np and s.aval.numel > aval.numel:
         return View(aval, contiguous_strides(aval.shape), 0, None, -1)
     return view
 
 
 def _written_by_numpy(s: Storage) -> bool:
-    """Whether host memory is not what it was when it became that; True where it is not known."""
+    """Return whether host memory has changed since NumPy shares it, or True if that is unknown."""
     if s.host is None or s.was is None:
         return True
     return s.host.tobytes() != engine.host_array(s.was).tobytes()
@@ -146,8 +149,8 @@ def _content(s: Storage, view: View | None) -> Value:
 
 
 def _elsewhere(node: Any, i: int, counter: Any) -> Value | None:
-    """What a tensor that was saved shows since it was given other memory by ``data =``."""
-    if node.call.op.composite:      # these save views of it
+    """Return the new value of a saved tensor that got other memory by ``data =``, or None."""
+    if node.call.op.composite:      # PyTorch's composite ops save views, which keep the old memory
         return None
     s, _ = _place(counter)
     t = counter.tensor() if counter.__class__ is SavedTensorRef else storage.abandoned[s]() if s in storage.abandoned else None
@@ -160,25 +163,25 @@ def _elsewhere(node: Any, i: int, counter: Any) -> Value | None:
 
 
 def _require_shape(node: Any, i: int, shape: tuple[int, ...]) -> None:
-    """RuntimeError where a gradient is not to be multiplied by what a tensor that was saved shows now."""
+    """Raise RuntimeError if the new shape of a saved tensor does not broadcast with the gradient."""
     avals = tuple([engine.NUMBER_AVALS[v.__class__] if v.__class__ in engine.NUMBER_AVALS else v.aval for v in node.saved])
     if node.call.op.elementwise and node.held((0,))[i]:
         broadcast_shapes(engine.kernel_of(node.call, avals).outs[0].shape, shape)
 
 
 def _was_it(t: Any, s: Storage, node: Any, i: int) -> bool:
-    """Whether a tensor that has left a storage, and not another one of that storage, is what a node has saved as its ``i``-th."""
+    """Return whether the tensor that left storage ``s``, and not another tensor of ``s``, is the node's saved argument ``i``."""
     edge = node.raw_edges[i]
     if edge is not None:
         return tape.leads_to(edge, t)
     is_result = i == len(node.saved) - 1 and (node.call.op.saves.result or node.call.op is OPS["_along_result"])
-    if is_result and t._base is not None:       # a view of it
+    if is_result and t._base is not None:       # a view is not the result itself
         return False
     return all([o._base is not None or o._requires_grad for o in storage.sharing(s)])
 
 
 def _now(s: Storage, view: View | None, before: Value) -> Value | None:
-    """What the memory holds, if that is something else than before."""
+    """Return the memory's present value, or None if it has not changed."""
     if s.value is before if view is None else view.value is before and view.generation == s.generation:
         return None
     view = _as_it_was(s, view, before.aval)

@@ -1,4 +1,4 @@
-"""The history of a tensor: which node its gradient goes to. That of a view whose base was written to is made anew."""
+"""The history of tensors: the node that a gradient goes to. A view gets a new node after a write to its base."""
 from __future__ import annotations
 
 import weakref
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def requires_grad(t: Tensor) -> bool:
-    """Whether a tensor requires grad, as a view of one that does requires it too."""
+    """Return whether a tensor requires grad. A view requires grad if its base does."""
     if t._requires_grad:
         return True
     base = t._base
@@ -26,7 +26,7 @@ def requires_grad(t: Tensor) -> bool:
 
 
 def node_of(t: Tensor) -> Node | None:
-    """The tensor's node; that of a view whose base was written to is made anew."""
+    """Return the tensor's node. A view whose base was written to gets a new node first."""
     base = t._base
     if base is None or t._node_version == tape.counter_of(t).version or (t._node is None and not requires_grad(base)):
         return t._node
@@ -35,7 +35,7 @@ def node_of(t: Tensor) -> Node | None:
 
 
 def forbidden_view(t: Tensor, what: str) -> str:
-    """PyTorch's text for a view whose kind does not allow that it ``what`` (is being, or its base has been) modified."""
+    """Return PyTorch's message for a view that must not be written to. ``what``: "is being" or "its base ... has been"."""
     name, kind = short_name(t._node), t._creation
     if kind in _MODES or name is None:
         made = "is a view of a view which was created" if name is not None else "view was created"
@@ -60,10 +60,10 @@ _FORBIDDEN: dict = {
 
 
 def regenerate(t: Tensor, base: Tensor) -> None:
-    """Gives a view the history of its base, which was written to: an AsStridedBackward0 from the base as it is now.
+    """Give a view a new node after a write to its base: an AsStridedBackward0 of the present base.
 
-    A view of another dtype is made again by its call, which is an error if the base does not allow it by now. If it would
-    have another shape now, gradients of the view do not fit.
+    A view of another dtype is made again by its call. That raises if the base no longer allows the call. If the call would
+    give another shape, gradients of the view do not fit.
     """
     if t._creation is not None:
         raise RuntimeError(forbidden_view(t, "its base or another view of its base has been"))
@@ -73,7 +73,7 @@ def regenerate(t: Tensor, base: Tensor) -> None:
         earlier.op.geometry(earlier.template, geometry_of(base), (storage.aval_of(base),))
     if call is None and aval.dtype is not storage.aval_of(base).dtype:
         shown = engine.aval_of(tuple(geometry[0]), aval.np, aval.device)
-        storage.check_bounds(base, shown, *geometry[1:])        # (base may have been moved by ``set_``)
+        storage.check_bounds(base, shown, *geometry[1:])        # ``set_`` may have moved the base
     if call is None or call.op.geometry(call.template, geometry_of(base), (storage.aval_of(base),))[0] == geometry[0]:
         call = read_through(base, geometry, aval.dtype)
     edge = edge_of(base) if base._requires_grad or requires_grad(base) else None
@@ -82,52 +82,52 @@ def regenerate(t: Tensor, base: Tensor) -> None:
 
 
 def place_in(base: Tensor, geometry: tuple) -> tuple:
-    """Where a geometry of the same memory lies from the base on: the static arguments of the ops that go through a base."""
+    """Return a geometry relative to the base: static arguments of ``_read_through`` and ``_write_through``."""
     size, stride, offset = geometry
     bsize, bstride, boffset = geometry_of(base)
     return bsize, bstride, size, stride, offset - boffset
 
 
 def read_through(base: Tensor, geometry: tuple, dtype: Any) -> Call:
-    """The call that gives of ``base`` what another geometry of its memory shows."""
+    """Return the call that reads another geometry of the base's memory from ``base``."""
     return engine.call_of(OPS["_read_through"], (T, *place_in(base, geometry), dtype))
 
 
 def set_history(t: Tensor, node: Node, nr: int) -> None:
-    """Makes a node's output the history of a tensor. The hook of ``retain_grad`` moves to it; other hooks stay."""
+    """Make a node's output the history of a tensor. The hook of ``retain_grad`` moves to the node; other hooks stay."""
     if t._retains_grad:
         move_retaining(t, node, nr)
     t._node, t._output_nr, t._requires_grad, t._kept_hooks = node, nr, True, None
 
 
 def rebase(t: Tensor, node: Node, nr: int) -> None:
-    """Gives a tensor that was written to its new history."""
+    """Give a tensor its new history after a write."""
     set_history(t, node, nr)
     t._storage.written_by = weakref.ref(node)
 
 
 def start_history(t: Tensor, node: Node | None, nr: int = 0) -> None:
-    """Makes a node's output the history of a tensor that has had none."""
+    """Make a node's output the history of a tensor without history."""
     t._node, t._output_nr, t._requires_grad = node, nr, True
 
 
 def drop_history(t: Tensor) -> None:
-    """Makes a tensor a leaf that requires no grad."""
+    """Make a tensor a leaf that requires no grad."""
     t._node, t._output_nr, t._requires_grad = None, 0, False
 
 
 def set_requires_grad(t: Tensor, value: bool) -> None:
-    """Says whether gradients are computed for a leaf."""
+    """Set whether gradients are computed for a leaf."""
     t._requires_grad = value
 
 
 def note_version(t: Tensor) -> None:
-    """Notes that the node of a view knows of all writes to its base."""
+    """Record that a view's node is up to date with all writes to the base."""
     t._node_version = (t._counter or t._storage).version
 
 
 def move_retaining(t: Tensor, node: Node, nr: int) -> None:
-    """Moves the hook of ``retain_grad`` to the node that the tensor is about to get."""
+    """Move the hook of ``retain_grad`` to the node that the tensor is about to get."""
     if t._node is not None and t._node.tensor_hooks:
         keep = t._node.tensor_hooks_of(t._output_nr).pop(hooks.RETAIN, None)
         if keep is not None:
@@ -135,7 +135,7 @@ def move_retaining(t: Tensor, node: Node, nr: int) -> None:
 
 
 def edge_of(t: Tensor):
-    """Where the gradient of a tensor that requires grad goes."""
+    """Return the edge of a tensor that requires grad."""
     node = t._node if t._base is None else node_of(t)
     if node is not None:
         return (node, t._output_nr)
@@ -145,7 +145,7 @@ def edge_of(t: Tensor):
 
 
 def retain_grad(t: Tensor) -> None:
-    """Makes ``backward`` fill ``grad`` of a non-leaf too."""
+    """Make ``backward`` fill ``grad`` of a non-leaf too."""
     if t._node is None or t._retains_grad:
         return
     node: Any = node_of(t)
@@ -160,14 +160,14 @@ def retain_grad(t: Tensor) -> None:
 
 
 def add_hook(t: Tensor, hook: Callable) -> hooks.RemovableHandle:
-    """Registers ``hook(grad)`` with the node that the tensor's gradient goes to."""
+    """Register ``hook(grad)`` with the node that the tensor's gradient goes to."""
     if t._kept_hooks is not None:
         return hooks.RemovableHandle(t._kept_hooks, hook)
-    known = t._hooks_to_keep() is not None       # where the first has gone all go
+    known = t._hooks_to_keep() is not None       # later hooks go to the dict of the first
     leaf_hooks = t._leaf_hooks = {} if t._leaf_hooks is None else t._leaf_hooks
     try:
         node = t._node if known else node_of(t)
-    except RuntimeError:        # a stale output of several: PyTorch refuses the first hook only, and runs none
+    except RuntimeError:        # an invalidated view among several: PyTorch refuses only the first hook and runs none
         if t._unheard_hooks is not None:
             return hooks.RemovableHandle(t._unheard_hooks, hook)
         t._unheard_hooks = {}
@@ -178,7 +178,7 @@ def add_hook(t: Tensor, hook: Callable) -> hooks.RemovableHandle:
 
 
 def check_grad(t: Tensor, value: Tensor) -> None:
-    """PyTorch's errors for a tensor that is assigned as another's gradient."""
+    """Raise PyTorch's errors for an assignment of ``value`` to ``t.grad``."""
     if value is t:
         raise RuntimeError("can't assign Variable as its own grad")
     if value.device != t.device:

@@ -1,4 +1,4 @@
-"""Hooks on tensors and nodes, and gradients as they see them."""
+"""Hooks on tensors and nodes, and the conversion of gradients for them."""
 from __future__ import annotations
 
 import itertools
@@ -11,17 +11,17 @@ from jtorch.storage import value_of
 
 
 def as_tensor(grad):
-    """A gradient as a tensor."""
+    """Return a gradient, a value or a tensor, as a tensor."""
     return seam.wrap(grad) if grad.__class__ is Value else grad
 
 
 def as_value(grad) -> Value:
-    """A gradient as a value."""
+    """Return a gradient, a value or a tensor, as a value."""
     return grad if grad.__class__ is Value else value_of(grad)
 
 
 class RemovableHandle:
-    """Removes a hook again, and what ``extra_dict`` (a dict or several) says of it. See torch.utils.hooks.RemovableHandle."""
+    """A handle that removes a hook from its dict and from ``extra_dict``. See torch.utils.hooks.RemovableHandle."""
 
     _ids = itertools.count()
 
@@ -36,26 +36,26 @@ class RemovableHandle:
 
     @property
     def hooks_dict_ref(self) -> Callable[[], dict]:
-        """What gives the dict that the hook is in."""
+        """A function that returns the dict of the hook."""
         return lambda: self.dicts[0]
 
     @property
     def extra_dict_ref(self) -> tuple:
-        """What gives the dicts that say more of the hook."""
+        """Functions that return the further dicts of the hook."""
         return tuple([lambda found=d: found for d in self.dicts[1:]])
 
     def remove(self) -> None:
-        """Takes the hook off."""
+        """Remove the hook."""
         for hooks in self.dicts:
             hooks.pop(self.id, None)
 
     def __getstate__(self) -> tuple:
         return self.dicts[0], self.id, self.dicts[1:]
 
-    def __setstate__(self, state: tuple) -> None:       # as PyTorch's pickles have it
+    def __setstate__(self, state: tuple) -> None:       # the format of PyTorch's pickles
         hooks, self.id, *extra = state
         self.dicts = ({} if hooks is None else hooks, *(extra[0] if extra and extra[0] else ()))
-        while next(RemovableHandle._ids) <= self.id:    # no later hook may take a number that came with a pickle
+        while next(RemovableHandle._ids) <= self.id:    # no later hook may get the id of an unpickled handle
             pass
 
     def __enter__(self):
@@ -66,27 +66,27 @@ class RemovableHandle:
 
 
 def warn_not_saved(hooks: dict | None) -> None:
-    """UserWarning for each of a tensor's hooks: pickles do not hold them."""
+    """Warn for each hook of a tensor that pickles do not hold it."""
     for key, hook in (hooks or {}).items():
         if key != RETAIN and not hasattr(hook, "__torch_unserializable__"):
             warned.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
                         "function with @torch.utils.hooks.unserializable_hook to suppress this warning")
 
 
-RETAIN = "retain_grad"      # the key of the hook that keeps a tensor's gradient: it runs after the others
+RETAIN = "retain_grad"      # the key of the hook that fills ``grad`` of a non-leaf; it runs after the other hooks
 
 
 def run_tensor_hooks(node: Any, grads: dict, create_graph: bool) -> dict:
-    """The gradients after the hooks of the tensors that are the node's outputs."""
+    """Return the gradients after the hooks of the tensors that are the node's outputs."""
     grads = dict(grads)
     for nr, hooks in node.tensor_hooks.items():         # type: ignore[union-attr]
         for hook in _in_order(hooks):
-            given = as_tensor(grads[nr]) if nr in grads else None       # of another output a gradient may have come
-            if hook is hooks.get(RETAIN) and (given is None or hasattr(node, "variable")):     # (a leaf's: by ``detach_``)
+            given = as_tensor(grads[nr]) if nr in grads else None       # None: only another output has a gradient
+            if hook is hooks.get(RETAIN) and (given is None or hasattr(node, "variable")):     # ``detach_`` made it a leaf
                 continue
             new = hook(given)
             if new is None:
-                new = given         # it may have been written to
+                new = given         # the hook may have changed it in place
             elif given is not None:
                 _check_hooked(hook, new, given)
             if new is not None:
@@ -99,7 +99,7 @@ def _in_order(hooks: dict) -> list:
 
 
 def _check_hooked(hook, new, given) -> None:
-    """RuntimeError if what a hook has returned cannot stand for the gradient it was given."""
+    """Raise TypeError or RuntimeError if a hook's result is no tensor with the gradient's dtype, device and shape."""
     name = getattr(hook, "__name__", "<unknown>")
     if not hasattr(new, "_storage"):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
@@ -110,7 +110,7 @@ def _check_hooked(hook, new, given) -> None:
 
 
 def run_prehooks(node: Any, grads: dict, create_graph: bool) -> dict:
-    """The gradients after the hooks that run before the node."""
+    """Return the gradients after the hooks that run before the node."""
     for hook in list(node.prehooks.values()):           # type: ignore[union-attr]
         given = _all_gradients(node, grads)
         new = _returned(hook, hook(given), given)
@@ -119,7 +119,7 @@ def run_prehooks(node: Any, grads: dict, create_graph: bool) -> dict:
 
 
 def run_hooks(node: Any, outs: list, grads: dict, create_graph: bool) -> list:
-    """The gradients of the node's inputs after the hooks that run after it."""
+    """Return the gradients of the node's inputs after the hooks that run after it."""
     received = _all_gradients(node, grads)
     for hook in list(node.hooks.values()):              # type: ignore[union-attr]
         given = tuple([as_tensor(g) if g is not None else None for g in outs])
@@ -134,7 +134,7 @@ def _all_gradients(node: Any, grads: dict) -> tuple:
 
 
 def _returned(hook, new: Any, given: tuple) -> tuple:
-    """The gradients after a hook: those it has returned, checked, or those it was given."""
+    """Return a hook's result after checks, or the gradients that it was given if it returned None."""
     if new is None:
         return given
     new = new if isinstance(new, tuple) else (new,)

@@ -16,7 +16,7 @@ from jtorch.ops.registry import Op, T
 
 
 class JvpOp(Op):
-    """The tangents of an op's results, those without a derivative left out. Its template also says which arguments have one."""
+    """The tangents of an op's inexact results as an op. Its template also names the arguments that have tangents."""
 
     def function_of(self, template: tuple) -> Callable:
         forward, _, which = template
@@ -42,12 +42,12 @@ def _jvp_function(forward: Callable, which: tuple[int, ...]) -> Callable:
 
 
 def _is_own_backward(primitive: str) -> bool:
-    """Whether a primitive has a backward and no forward derivative, of which JAX says nothing before it compiles."""
+    """Return whether a primitive has a custom backward but no forward derivative. JAX reports that only when it compiles."""
     return primitive.startswith("custom_vjp")
 
 
 def _by_transposing(function: Callable, primals: list, tangents: tuple) -> list:
-    """The tangents of a function that has a backward of its own: that of its backward, which is linear."""
+    """Return the tangents of a function with a custom backward, by transposing its backward, which is linear."""
     outs, pull = jax.vjp(function, *primals)
     _, push = jax.vjp(lambda cts: pull(cts), [jnp.zeros_like(out) for out in outs])
     return push(tuple(tangents))[0]
@@ -57,7 +57,7 @@ _jvp_ops: dict[Op, JvpOp] = {}
 
 
 def jvp_call(call: Call, which: tuple[int, ...]) -> Call:
-    """The call that computes the results' tangents from a call's arguments and, behind these, the tangents of some."""
+    """Return the call that computes the results' tangents from the arguments followed by the tangents of those in ``which``."""
     found = call.vjps.get(("jvp", which))
     if found is None:
         op = _jvp_ops.get(call.op)

@@ -1,9 +1,8 @@
-"""Walks: what backward recorded the last time it set out from the same state of the trace.
+"""Known walks: the calls that backward recorded from a state of the trace, to be replayed in one step.
 
-Walking a tape costs about 5 µs a node, most of it looking up calls in the trie. Where a tape of the same form has been
-walked from the same state before, it is known which calls follow, and the trace goes to the state behind them in one
-step. What the tape holds is compared with what it held then: calls, saved values by their place in the trace, where
-the gradients go, hooks and versions. Nothing is assumed of it.
+Most of a walk's time goes into looking up calls in the trie. If a tape of the same form was walked from the same state
+before, the calls are known, and the trace goes to the state after them directly. First the tape is compared with the known
+walk: its calls, the slots of its saved values, its edges, hooks and versions. Any difference means an ordinary walk.
 """
 from __future__ import annotations
 
@@ -13,18 +12,18 @@ from typing import Any
 from jtorch.engine import Value
 from jtorch.speedups.constants import DEFERRED
 
-MAX_WALKS = 4       # known from one state and one first call
-MAX_LEARNT = 32     # and learnt there in all: generating a function costs about as much as 30 walks without
+MAX_WALKS = 4       # walks kept for one state and first call; with more, each backward compares more walks
+MAX_LEARNT = 32     # walks ever learnt for one state and first call; generating a function costs as much as many walks
 
 
 def is_watched(leaf) -> bool:
-    """Whether anybody sees how a gradient arrives at a leaf, which then needs a node."""
+    """Return whether a leaf has hooks or a node, so that its gradient must go through the node."""
     return bool(leaf._leaf_hooks or leaf._post_accumulate_hooks) or (
         leaf._accumulator is not None and leaf._accumulator() is not None)
 
 
 class Walk:
-    """One known walk: which of the nodes met it goes through, and the state of the trace behind it."""
+    """One known walk: its steps, its leaves and the state of the trace after it."""
 
     __slots__ = ("_meet", "after", "avals", "count", "entering", "leaves", "steps", "through")
 
@@ -39,13 +38,13 @@ class Walk:
             edges = [e and (met.setdefault(id(e[0]), len(met)), e[1]) for e in node.raw_edges]
             slots = [v.slot if v.__class__ is Value else None for v in saved]
             steps.append((node.call, met[id(node)], tuple(slots), tuple(edges)))
-        self.through = tuple([at for _, at, _, _ in steps])        # as numbers in the order met
-        self.leaves = tuple([(met[id(leaf)], value.slot) for leaf, value in leaves])    # (number in the order met, slot)
+        self.through = tuple([at for _, at, _, _ in steps])        # nodes, numbered in the order met
+        self.leaves = tuple([(met[id(leaf)], value.slot) for leaf, value in leaves])    # (leaf's number, gradient's slot)
         self.steps, self.count = (root.slot, *steps), len(met)
         self._meet: Callable | None = None      # generated when Python first follows the walk
 
     def follow(self, root: Any, grad: Value, trace: Any) -> list | None:
-        """Records the walk from ``root``. Gives what it met, nodes and leaves in order; None if this is not the walk."""
+        """Record the walk from ``root``. Return the nodes and leaves in the order met, or None if the tape differs."""
         entered: list[tuple[int, Value]] = []
         numbers: list = []
         if self._meet is None:
@@ -59,7 +58,7 @@ class Walk:
         return found
 
     def _enter(self, trace: Any, entered: list[tuple[int, Value]], numbers: list) -> None:
-        """Puts the walk's values into the trace, and the trace where the walk ends."""
+        """Append the walk's values to the trace and move the trace to the state after the walk."""
         trace.noting = True
         values, n = trace.values, len(trace.values)
         for aval in self.avals:
@@ -73,7 +72,7 @@ class Walk:
         trace.noting = False
 
     def _enters(self, v: Value, slot: int, stamp: Any, entered: list) -> bool:
-        """Whether a value is where it was, or comes into the trace now as it did then."""
+        """Return whether a value has this slot, or can enter the trace there as an input."""
         if v.stamp is stamp:
             return v.slot == slot
         if v.array is None or self.entering.get(slot) is not v.aval:
@@ -84,11 +83,11 @@ class Walk:
 
 
 def _meeting(root_slot: int, steps: tuple, leaves: tuple[tuple[int, int], ...], count: int) -> Callable:
-    """A function that goes from a root along these steps: what it met, or None where anything is not as it was.
+    """Generate a function that compares a tape with these steps. It returns the nodes and leaves met, or None if they differ.
 
-    A step is (call, which of the nodes met so far, the slots of the saved values, the edges as (number of the target in
-    the order met, output number) or None). The function changes nothing but the stamps of values that enter the trace,
-    which it notes in ``entered``. Its source is generated, since a loop over the steps takes two to three times as long.
+    A step is (call, node, slots of the saved values, edges). Nodes and leaves are numbered in the order met. An edge is
+    (number of its target, output number) or None. The function only changes the stamps of values that enter the trace, which
+    it appends to ``entered``. Generated source is faster than a loop over the steps.
     """
     lines = [*_value_lines("grad", root_slot)]
     met = {0}
@@ -116,7 +115,7 @@ def _meeting(root_slot: int, steps: tuple, leaves: tuple[tuple[int, int], ...], 
 
 
 def _value_lines(name: str, slot: int | None) -> list[str]:
-    """Where a saved value is no longer where it was (or a number is a value now, or packed by a hook), it is another walk."""
+    """Return lines that leave if a saved value has another slot, or is no value any more (a number, or packed by a hook)."""
     if slot is None:
         return [f"if {name}.__class__ is Value: return", f"numbers.append({name})"]
     return [f"if {name}.__class__ is not Value: return",
@@ -124,13 +123,13 @@ def _value_lines(name: str, slot: int | None) -> list[str]:
 
 
 def known(state: Any, root: Any, nr: int) -> list[Walk]:
-    """The walks known from a state of the trace and a first node with a gradient of its output ``nr``."""
+    """Return the walks known from a state of the trace that begin at output ``nr`` of ``root``."""
     found = state.walks.get((root.call, nr))
     return found.walks if found is not None else []
 
 
 class _Known:
-    """The walks known from one place, and how many have been learnt there."""
+    """The walks known from one state and first call, and the number of walks ever learnt there."""
 
     __slots__ = ("learnt", "walks")
 
@@ -140,7 +139,7 @@ class _Known:
 
 def learn(state: Any, root: Any, nr: int, nodes: list[tuple[Any, list]], leaves: list[tuple[Any, Value]], grad: Value, first: int,
           trace: Any) -> None:
-    """Adds a walk (see ``Walk``), forgetting the oldest beyond the few that are kept."""
+    """Add a walk (see ``Walk``) and drop the oldest beyond ``MAX_WALKS``."""
     found = state.walks.setdefault((root.call, nr), _Known())
     if found.learnt < MAX_LEARNT:
         found.learnt += 1

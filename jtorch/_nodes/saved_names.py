@@ -1,7 +1,7 @@
-"""What PyTorch's nodes tell of what they saved, by its names: ``y.grad_fn._saved_self``, ``_saved_dim`` and their like.
+"""PyTorch's attributes of nodes for what they saved, such as ``y.grad_fn._saved_self`` and ``_saved_dim``.
 
-A node holds its call and the call's arguments. For the nodes of the table PyTorch's attributes are these; for others they are
-the tensors that their derivative uses, by the names of the op's parameters.
+The values come from the node's call and its arguments. ``_TABLE`` lists PyTorch's attributes of many nodes. Other nodes show
+the tensors that their derivative uses, under the names of the op's parameters.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jtorch.engine import Value
 from jtorch.ops.registry import OPS, Marker, T, thaw
 from jtorch.speedups.constants import LEAF
 
-# Node: attributes. ``name=parameter`` where the op calls it otherwise, ``*`` behind what PyTorch makes a tuple of.
+# Maps a node to its attributes. ``name=parameter`` names a parameter that the op calls otherwise; ``*`` marks a tuple.
 _TABLE = {
     "AddBackward0": "alpha", "SubBackward0": "alpha", "MulBackward0": "other self", "DivBackward0": "other self",
     "PowBackward0": "exponent self", "PowBackward1": "exponent result self",
@@ -45,12 +45,12 @@ _TABLE = {
     "ConvolutionBackward0": "input weight", "NativeLayerNormBackward0": "bias input normalized_shape weight",
     "EmbeddingBackward0": "indices=input scale_grad_by_freq sparse", "NllLossBackward0": "target",
 }
-_TENSOR_OF_NUMBER = {("MulBackward0", "other"), ("DivBackward0", "other")}      # where PyTorch makes a tensor of a number first
+_TENSOR_OF_NUMBER = {("MulBackward0", "other"), ("DivBackward0", "other")}      # PyTorch turns these numbers into tensors first
 _PREFIX = "_saved_"
 
 
 def entries(node: Any) -> dict[str, tuple]:
-    """By parameter: what the template says of it, and the place of the (first) argument."""
+    """Map each parameter to its entry in the template and the position of its first array argument."""
     found, at = {}, 0
     for param, entry in zip(node.call.op.params, node.call.template, strict=False):
         found[param.name] = (entry, at)
@@ -59,13 +59,13 @@ def entries(node: Any) -> dict[str, tuple]:
 
 
 def attributes(node: Any) -> dict[str, str]:
-    """PyTorch's attributes of a node without the prefix, and where each comes from: a parameter, ``result`` or the like."""
+    """Map PyTorch's attributes of a node, without the prefix, to their source: a parameter, ``result`` or ``self_sym_sizes``."""
     if not hasattr(node, "saved") or type(node).__name__ == "CopySlices":
         return {}
     known, listed = entries(node), _TABLE.get(type(node).__name__)
     if listed is None:
         return _derived(node, known)
-    if type(node).__name__ == "MulBackward0" and node.call.op.name != "mul":      # PyTorch multiplies something else
+    if type(node).__name__ == "MulBackward0" and node.call.op.name != "mul":      # another op, whose attributes are unknown
         return {}
     pairs = [(name.rstrip("*"), source or name) for name, _, source in [word.partition("=") for word in listed.split()]]
     sources = {name: "input" if source == "self" else source for name, source in pairs}
@@ -77,7 +77,7 @@ def _derived(node: Any, known: dict[str, tuple]) -> dict[str, str]:
     saves = node.call.op.saves
     if not saves.anything:
         return {}
-    if node.saved is None:      # which of them it held is not known any more
+    if node.saved is None:      # a freed node does not know which arguments it held
         return {"self" if name == "input" else name: name for name, (entry, _) in known.items() if entry is T}
     there = (False,) * len(node.saved) if saves.result_only else held(node, every=True)
     found = {"self" if name == "input" else name: name for name, (entry, at) in known.items() if entry is T and there[at]}
@@ -91,7 +91,7 @@ def is_held(node: Any, at: int) -> bool:
 
 def held(node: Any, every: bool = False) -> tuple[bool, ...]:
     """Return which arguments PyTorch's node has saved; ``every``: if all of them had an edge."""
-    if any([v.__class__ is not Value and hasattr(v, "aval") for v in node.saved]):       # what went through pack hooks
+    if any([v.__class__ is not Value and hasattr(v, "aval") for v in node.saved]):       # values packed by hooks
         return (True,) * len(node.saved)
     outs = engine.kernel_of(node.call, tuple([engine.NUMBER_AVALS.get(v.__class__) or v.aval for v in node.saved])).outs
     return node.held(tuple([i for i, a in enumerate(outs) if a.is_inexact]), every)       # type: ignore[no-any-return]
@@ -100,7 +100,7 @@ def held(node: Any, every: bool = False) -> tuple[bool, ...]:
 # ---------------------------------------------------------------- values
 
 def value(node: Any, name: str) -> Any:
-    """A node's attribute; AttributeError where PyTorch's has none, or it is not known here."""
+    """Return a node's attribute. Raise AttributeError if PyTorch's node has none of that name, or it is not known here."""
     source = attributes(node).get(name)
     if source is None:
         raise AttributeError(f"'{type(node).__name__}' object has no attribute '{_PREFIX}{name}'")
@@ -122,7 +122,7 @@ def _gone() -> Any:
 
 
 def _static(x: Any, in_tuple: bool) -> Any:
-    """A static argument; PyTorch gives negative numbers as C has them without a sign."""
+    """Return a static argument. PyTorch shows negative integers as unsigned integers of 64 bits."""
     if in_tuple and not isinstance(x, tuple):
         return () if x is None else (_static(x, False),)
     if isinstance(x, tuple):
@@ -131,7 +131,7 @@ def _static(x: Any, in_tuple: bool) -> Any:
 
 
 def _argument(node: Any, at: int, of_number: bool) -> Any:
-    """A saved argument: None where it was not needed, the leaf itself where it was one."""
+    """Return a saved argument as a tensor. A leaf is returned itself, an argument that was not needed as None."""
     kept = node.saved[at]
     if kept.__class__ in engine.NUMBER_AVALS:
         return seam.wrap(_number(kept)) if of_number else kept
@@ -173,7 +173,7 @@ NAMES = sorted({*_NAMES, *_PARAMS})
 
 
 def names_of(node: Any) -> list[str]:
-    """The attributes' names, for ``dir``."""
+    """Return the names of a node's attributes, for ``dir``."""
     return [_PREFIX + name for name in attributes(node)]
 
 
@@ -182,6 +182,6 @@ def _get(name: str, node: Any) -> Any:
 
 
 def attach(cls: type, prefix: str = _PREFIX, get: Callable[[str, Any], Any] = _get) -> None:
-    """Give a class of nodes these attributes. Each is a property: a ``__getattr__`` would slow down what nodes always do."""
+    """Add these attributes to a class of nodes, as properties. A ``__getattr__`` would slow down every other attribute."""
     for name in NAMES:
         setattr(cls, prefix + name, property(functools.partial(get, name)))

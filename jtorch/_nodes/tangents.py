@@ -1,7 +1,7 @@
-"""Tangents: what forward-mode differentiation knows of tensors, level by level.
+"""Tangents: the forward derivatives that tensors carry in forward mode, one for each level.
 
-A dual tensor holds a tangent for each level at which it is one. Levels are opened and closed; closing one takes its tangents
-from all tensors. They nest: what is computed at a level is differentiated at those that were opened before it.
+A dual tensor holds a tangent for each level at which it is dual. Closing a level removes its tangents from all tensors.
+Levels nest: a computation at a level is differentiated at the levels opened before.
 """
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Tangents(dict):
 
 
 class _State(threading.local):
-    below: float = math.inf     # the levels that a call sees: while one is at work, those opened before it
+    below: float = math.inf     # calls see the levels with smaller numbers
     enabled = True
 
 
 state = _State()
-opened: dict[int, weakref.WeakValueDictionary[int, Tangents]] = {}      # what tensors hold at each open level
-on_first: list[Callable[[bool], None]] = []         # called when the first level opens, and when the last has been closed
+opened: dict[int, weakref.WeakValueDictionary[int, Tangents]] = {}      # each open level's tangents
+on_first: list[Callable[[bool], None]] = []         # called when the first level opens (True) and the last one closes (False)
 _numbers = itertools.count()
 _lock = threading.Lock()
 
 
 def open_level() -> int:
-    """Opens a level; its number is larger than those of all before."""
+    """Open a level and return its number, which is larger than all earlier ones."""
     with _lock:
         number = next(_numbers)
         opened[number] = weakref.WeakValueDictionary()
@@ -51,7 +51,7 @@ def open_level() -> int:
 
 
 def close_level(number: int) -> None:
-    """Closes a level: no tensor is dual at it any more."""
+    """Close a level and remove its tangents from all tensors."""
     with _lock:
         for held in list(opened.pop(number).values()):
             held.pop(number, None)
@@ -66,7 +66,7 @@ def _tell(active: bool) -> None:
 
 @contextlib.contextmanager
 def only_below(level: float) -> Iterator[None]:
-    """Calls see the levels that were opened before this one."""
+    """Let calls in the block see only the levels opened before this one."""
     before, state.below = state.below, level
     try:
         yield
@@ -75,13 +75,13 @@ def only_below(level: float) -> Iterator[None]:
 
 
 def own(t: Tensor, level: int) -> Tensor | None:
-    """The tangent that a tensor holds itself."""
+    """Return the tangent that the tensor itself holds, without looking at its base."""
     held = t._tangents
     return None if held is None else held.get(level)
 
 
 def of(t: Tensor, level: int) -> Tensor | None:
-    """The tangent of a tensor; that of a view may be a view of its base's."""
+    """Return the tangent of a tensor. A view without one gets a view of its base's tangent."""
     found = own(t, level)
     if found is None:
         base = base_of(t)
@@ -93,12 +93,12 @@ def of(t: Tensor, level: int) -> Tensor | None:
 
 
 def base_of(t: Tensor) -> Tensor | None:
-    """The tensor that a view shares its tangent with; PyTorch's other views (``make_dual``, ``detach``) have none."""
+    """Return the tensor that a view shares its tangent with; PyTorch's other views (``make_dual``, ``detach``) have none."""
     return t.__dict__["_dual_base"] if "_dual_base" in t.__dict__ else t._base
 
 
 def shown_by(t: Tensor, base: Tensor, tangent: Tensor) -> Tensor:
-    """What of a base's tangent lies where a view lies in its base."""
+    """Return the view of a base's tangent that corresponds to a view of the base."""
     tangent = alike(tangent, base)
     if storage.aval_of(t).dtype.is_complex is not storage.aval_of(base).dtype.is_complex:
         raise NotImplementedError("the forward gradient of a real view of a complex tensor that got its own after the view was "
@@ -109,7 +109,7 @@ def shown_by(t: Tensor, base: Tensor, tangent: Tensor) -> Tensor:
 
 
 def alike(tangent: Tensor, t: Tensor) -> Tensor:
-    """A tangent that lies in memory as the tensor does: itself, or a copy."""
+    """Return the tangent with the tensor's strides: itself, or a copy."""
     size, stride, _ = storage.geometry_of(t)
     theirs = storage.geometry_of(tangent)[1]
     if all([n == 1 or a == b for n, a, b in zip(size, stride, theirs, strict=True)]) or not storage.aval_of(t).numel:
@@ -120,7 +120,7 @@ def alike(tangent: Tensor, t: Tensor) -> Tensor:
 
 
 def hold(t: Tensor, level: int, tangent: Tensor) -> None:
-    """Makes ``tangent`` that of a tensor at a level."""
+    """Set a tensor's tangent at a level."""
     held = t._tangents
     if held is None:
         held = t._tangents = Tangents()
@@ -129,7 +129,7 @@ def hold(t: Tensor, level: int, tangent: Tensor) -> None:
 
 
 def highest(flat: Any) -> int | None:
-    """The latest level at which an argument of a call is dual, among those that calls see now."""
+    """Return the latest level at which an argument of a call is dual, among those that calls see now."""
     if not state.enabled:
         return None
     for level in sorted(opened, reverse=True):
@@ -143,12 +143,12 @@ def _is_dual(t: Any, level: int) -> bool:
 
 
 def is_dual(t: Any) -> bool:
-    """Whether a tensor has a tangent that calls see now."""
+    """Return whether a tensor has a tangent that calls see now."""
     return bool(opened) and highest((t,)) is not None
 
 
 def carry(source: Tensor, made: Tensor) -> Tensor:
-    """``made`` with the tangents of ``source``, of which it is an alias."""
+    """Copy the tangents of ``source`` to its alias ``made``, which is returned."""
     for level in opened:
         tangent = of(source, level)
         if tangent is not None:
@@ -157,24 +157,24 @@ def carry(source: Tensor, made: Tensor) -> Tensor:
 
 
 def take(source: Tensor, made: Tensor) -> None:
-    """Gives a tensor that is to show what ``source`` shows the tangents of that."""
+    """Replace the tangents of ``made`` by those of ``source``."""
     if opened:
         made._tangents = None
         carry(source, made)
 
 
-# ---------------------------------------------------------------- what nodes have saved
+# ---------------------------------------------------------------- tangents of saved values
 
-saved: weakref.WeakKeyDictionary[Any, dict[int, list]] = weakref.WeakKeyDictionary()     # the tangents of it, by node and level
+saved: weakref.WeakKeyDictionary[Any, dict[int, list]] = weakref.WeakKeyDictionary()     # keyed by node and level
 
 
 def of_saved(node: Any) -> dict[int, list]:
-    """The tangents of what a node has saved, at the levels that are still open."""
+    """Return the tangents of a node's saved values at the levels that are still open."""
     return {level: found for level, found in saved.get(node, {}).items() if level in opened}
 
 
 def dress(tensors: list, tangents: dict[int, list]) -> list:
-    """Gives tensors made of saved values the tangents that were saved with them."""
+    """Give tensors made from saved values their saved tangents, and return the tensors."""
     for level, found in tangents.items():
         for t, tangent in zip(tensors, found, strict=False):
             if tangent is not None:
@@ -183,7 +183,7 @@ def dress(tensors: list, tangents: dict[int, list]) -> list:
 
 
 def value_unless_more(grad: Any, as_value: Callable[[Any], Value]) -> Any:
-    """A gradient as a value, or as the tensor that it is where it is dual, or sparse."""
+    """Return a gradient as a value, but a dual or sparse gradient as a tensor."""
     if grad.__class__ is engine.Value:
         return grad
     return grad if (opened and grad._tangents) or grad._storage.__class__ is not storage.Storage else as_value(grad)

@@ -1,4 +1,4 @@
-"""What PyTorch says where backward finds that a saved tensor was written to, cut off its graph, or freed."""
+"""PyTorch's messages for saved tensors that were written to, detached or freed before backward."""
 from __future__ import annotations
 
 import re
@@ -24,7 +24,7 @@ _HINT = {False: "enable anomaly detection to find the operation that failed to c
 
 
 def modified_message(aval: Any, made_by: str | None, number: int, version: int, expected: int) -> str:
-    """The text for a saved tensor, output ``number`` of a function of this name, that was written to since."""
+    """Return the message for a modified saved tensor, output ``number`` of the function ``made_by``."""
     origin = f", which is output {number} of {made_by}," if made_by is not None else ""
     return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{type_name(aval.np)} {list(aval.shape)}]{origin} is at version {version}; expected version "
@@ -32,12 +32,12 @@ def modified_message(aval: Any, made_by: str | None, number: int, version: int, 
 
 
 def describe_saved_tensor(aval: Any, edge: Edge | None, counter: Any) -> tuple[Any, str | None]:
-    """The aval of a saved tensor, and the name of its function, as they are since it was written to.
+    """Return the present aval of a modified saved tensor and the name of its function.
 
-    PyTorch's node holds the tensor itself. Ours holds its value, so where nobody else has the tensor any more, its function is
-    the one that last wrote to its memory.
+    PyTorch's node holds the tensor itself. This node holds its value, so if the tensor is gone, its function is the one that
+    last wrote to its memory.
     """
-    made_by = short_name(edge[0]) if edge is not None and edge[0].edges else None       # none by a leaf
+    made_by = short_name(edge[0]) if edge is not None and edge[0].edges else None       # None for a leaf
     t = _tensor_of(counter, (edge is not None, made_by is not None))
     if t is not None:
         return aval_of(t), short_name(t.grad_fn)
@@ -47,9 +47,9 @@ def describe_saved_tensor(aval: Any, edge: Edge | None, counter: Any) -> tuple[A
 
 
 def _tensor_of(counter: Any, history: tuple[bool, bool]) -> Any:
-    """The tensor that was saved with this counter, if somebody has it.
+    """Return the tensor that was saved with this counter, or None if it is gone.
 
-    Aliases of it are told from it by their ``history``: whether they require grad, and whether a function made them.
+    ``history``, (requires grad, was made by a function), distinguishes the tensor from its aliases.
     """
     if counter.__class__ is SavedTensorRef:
         return counter.tensor()
@@ -58,8 +58,5 @@ def _tensor_of(counter: Any, history: tuple[bool, bool]) -> Any:
 
 
 def short_name(node: Node | None) -> str | None:
-    """The name that PyTorch's messages give the function that a node belongs to: ``MulBackward0`` -> ``Mul``.
-
-    ``SumBackward1`` is ``Sum1``. None where there is no node.
-    """
+    """Return a node's name as in PyTorch's messages: ``MulBackward0`` is ``Mul``, ``SumBackward1`` is ``Sum1``."""
     return re.sub(r"Backward0?(\d*)$", r"\1", node.name()) if node is not None else None

@@ -1,4 +1,4 @@
-"""The backward of an op as an op: ``jax.vjp`` of its body, cached per call; and PyTorch's names of nodes."""
+"""The backward of an op as an op (``jax.vjp`` of its body, cached for each call), and PyTorch's names of nodes."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from jtorch.ops.registry import Op, T
 
 
 class VjpOp(Op):
-    """The backward of an op as an op: the vjp of its body. Its template also says which gradients are asked and given."""
+    """The backward of an op as an op. Its template also names the gradients that are needed and those that are given."""
 
     __slots__ = ()
     is_backward = True
@@ -44,7 +44,7 @@ def _vjp_function(forward: Callable, needs: tuple[int, ...], given: tuple[int, .
 
 
 def _as_arguments(template: tuple) -> tuple[int, ...]:
-    """On a mesh a gradient lies as what it is the gradient of."""
+    """Return, for each gradient, the number of its argument, whose sharding it has on a mesh."""
     return template[2]
 
 
@@ -56,7 +56,7 @@ _vjp_ops: dict[Op, VjpOp] = {}
 
 
 def vjp_call(call: Call, needs: tuple[int, ...], given: tuple[int, ...]) -> Call:
-    """The call that computes the gradients of inputs ``needs`` from those of outputs ``given``."""
+    """Return the call that computes the gradients of the inputs ``needs`` from the gradients of the outputs ``given``."""
     found = call.vjps.get((needs, given))
     if found is None:
         op = _vjp_ops.get(call.op)
@@ -74,7 +74,7 @@ def _second_name(call: Call) -> str:
 
 
 def backward_name(call: Call) -> str:
-    """PyTorch's name of the node that a call makes."""
+    """Return PyTorch's name of a call's node."""
     if call.backward_name is None:
         name = call.op.backward_name
         if callable(name):
@@ -84,5 +84,5 @@ def backward_name(call: Call) -> str:
 
 
 def camel_case(name: str) -> str:
-    """``nn.functional.log_softmax`` -> ``LogSoftmax``."""
+    """Return an op's name as PyTorch spells it in nodes: ``nn.functional.log_softmax`` is ``LogSoftmax``."""
     return "".join(part[:1].upper() + part[1:] for part in name.replace("linalg.", "linalg_").split(".")[-1].split("_"))

@@ -1,4 +1,4 @@
-"""torch.TypedStorage, torch.FloatStorage and its like: memory as elements of one type. Deprecated in PyTorch."""
+"""torch.TypedStorage and the legacy classes such as torch.FloatStorage, which PyTorch has deprecated."""
 from __future__ import annotations
 
 import copy
@@ -22,14 +22,14 @@ _MESSAGE = ("TypedStorage is deprecated. It will be removed in the future and Un
 
 
 class _Warned:
-    """Whether the warning is given each time, and whether it was given."""
+    """Whether each use warns, and whether the warning was given once."""
 
     always = False
     once = False
 
 
 def warn_removal() -> None:
-    """UserWarning, once in a process: typed storages are deprecated."""
+    """Warn once in a process that typed storages are deprecated."""
     if _Warned.always or not _Warned.once:
         warned.warn(_MESSAGE)
         _Warned.once = True
@@ -43,7 +43,7 @@ def _wrong(where: str, forms: Sequence[str], why: str) -> str:
 class TypedStorage:
     """The memory behind tensors as elements of a dtype. See torch.TypedStorage.
 
-    Made of a number of elements, of a sequence, or, with ``wrap_storage``, of an UntypedStorage that is shared.
+    It takes a number of elements, a sequence, or with ``wrap_storage`` an UntypedStorage, whose memory it shares.
     """
 
     is_sparse = False
@@ -77,7 +77,7 @@ class TypedStorage:
         if not isinstance(wrapped, UntypedStorage):
             raise TypeError(wrong(f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrapped)}"))
 
-    # ------------------------------------------------------------ what the public methods do, which warn first
+    # ------------------------------------------------------------ bodies of the public methods, without their warning
 
     def _of(self, untyped: UntypedStorage) -> TypedStorage:
         return TypedStorage(wrap_storage=untyped, dtype=self.dtype, _internal=True)
@@ -85,31 +85,31 @@ class TypedStorage:
     _new_wrapped_storage = _of
 
     def _untyped(self) -> UntypedStorage:
-        """The same memory as bytes."""
+        """Return the same memory as bytes."""
         return self._untyped_storage
 
     def _size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return self._nbytes() // self.dtype.itemsize
 
     def _nbytes(self) -> int:
-        """The size of the memory in bytes."""
+        """Return the size of the memory in bytes."""
         return self._untyped_storage.nbytes()
 
     def _element_size(self) -> int:
-        """The size of an element in bytes."""
+        """Return the size of an element in bytes."""
         return self.dtype.itemsize
 
     def _data_ptr(self) -> int:
-        """Where the memory begins."""
+        """Return the address of the first byte."""
         return self._untyped_storage.data_ptr()
 
     def _get_device(self) -> int:
-        """The number of the device."""
+        """Return the number of the device."""
         return self._untyped_storage.get_device()
 
     def _tolist(self) -> list:
-        """The elements as Python numbers."""
+        """Return the elements as Python numbers."""
         return [_as_number(x) for x in self._elements()]
 
     def _elements(self) -> np.ndarray:
@@ -137,17 +137,17 @@ class TypedStorage:
             self._untyped_storage._memory().view(self.dtype.np)[idx] = np.asarray(value).astype(self.dtype.np)
 
     def _fill_(self, value: Any) -> TypedStorage:
-        """Makes all elements the same."""
+        """Make all elements the same."""
         self._setitem(slice(0, self._size()), value)
         return self
 
     def _copy_(self, source: Any, non_blocking: bool | None = None) -> TypedStorage:
-        """Takes the bytes of another storage of the same size."""
+        """Copy the bytes of another storage of the same size."""
         self._untyped_storage.copy_(source._untyped_storage if isinstance(source, TypedStorage) else source, non_blocking)
         return self
 
     def _clone(self) -> TypedStorage:
-        """A storage of its own with the same content."""
+        """Return a copy."""
         return self._of(self._untyped_storage.clone())
 
     __copy__ = _clone
@@ -156,25 +156,25 @@ class TypedStorage:
         return self._of(copy.deepcopy(self._untyped_storage, memo))
 
     def _cpu(self) -> TypedStorage:
-        """The same content in the CPU's memory."""
+        """Return the same content in the CPU's memory."""
         return self._of(self._untyped_storage.cpu())
 
     def _cuda(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
-        """The same content in a GPU's memory."""
+        """Return the same content in a GPU's memory."""
         return self._of(self._untyped_storage.cuda(device, non_blocking))
 
     def _to_device(self, *, device: Any, non_blocking: bool = False) -> TypedStorage:
-        """The same content on a device."""
+        """Return the same content on a device."""
         return self._of(self._untyped_storage.to(device=device, non_blocking=non_blocking))
 
     def _to(self, dtype: dtypes.dtype) -> TypedStorage:
-        """A copy whose elements are of another type."""
+        """Return a copy whose elements are of another type."""
         if not isinstance(dtype, dtypes.dtype):
             raise TypeError(f"Argument 'dtype' must be torch.dtype, not {type(dtype)}")
         return _typed(_cast(self._elements(), dtype.np), dtype)
 
     def _type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
-        """The name of the class that this dtype's storages once had."""
+        """Return the name of the dtype's legacy storage class, such as ``torch.FloatStorage``."""
         if dtype is not None:
             raise NotImplementedError("TypedStorage.type(dtype) is not built: use float(), double() and so on")
         place = self._untyped_storage.device.type
@@ -183,32 +183,32 @@ class TypedStorage:
         return "torch.storage.TypedStorage"
 
     def _is_pinned(self, device: Any = None) -> bool:
-        """Whether the memory is pinned: it never is."""
+        """Return False: memory is never pinned."""
         return self._untyped_storage.is_pinned(device)
 
     def _pin_memory(self, device: Any = None) -> TypedStorage:
-        """The same memory: pinning it would change nothing here."""
+        """Return the same memory, since pinning has no effect."""
         return self._of(self._untyped_storage.pin_memory(device))
 
     def _is_shared(self) -> bool:
-        """Whether other processes may see what is written."""
+        """Return whether other processes may see what is written."""
         return self._untyped_storage.is_shared()        # type: ignore[attr-defined,no-any-return]
 
     def _share_memory_(self) -> TypedStorage:
-        """Moves the memory to where processes that it is sent to see it too."""
+        """Move the memory to a segment that other processes can map."""
         self._untyped_storage.share_memory_()       # type: ignore[attr-defined]
         return self
 
     def _resizable(self) -> bool:
-        """Whether the memory may grow."""
+        """Return whether the memory may grow."""
         return self._untyped_storage.resizable()
 
     def _resize_(self, size: int) -> None:
-        """Gives the memory room for that many elements."""
+        """Resize the memory to a number of elements."""
         self._untyped_storage.resize_(size * self.dtype.itemsize)
 
     def _pickle_storage_type(self) -> str:
-        """The name of the class that this dtype's storages have in files."""
+        """Return the name of the storage class that files record for the dtype."""
         if self.dtype.name not in _CLASSIC:
             raise KeyError(f"dtype {self.dtype} is not recognized")
         return f"{self.dtype.scalar_name}Storage"
@@ -222,7 +222,7 @@ class TypedStorage:
     def _write_file(self, *args: Any) -> None:
         self._untyped_storage._write_file(*args)
 
-    # ------------------------------------------------------------ what Python asks
+    # ------------------------------------------------------------ Python's protocols and properties
 
     def __iter__(self) -> Iterator:
         warn_removal()
@@ -249,37 +249,37 @@ class TypedStorage:
 
     @property
     def filename(self) -> str | None:
-        """The file that writes go to, where there is one."""
+        """The file that the memory maps, or None."""
         return self._untyped_storage.filename
 
     @property
     def device(self):
-        """Where the memory is."""
+        """The memory's device."""
         warn_removal()
         return self._untyped_storage.device
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the memory is a GPU's."""
+        """Whether the memory is on a GPU."""
         warn_removal()
         return self._untyped_storage.is_cuda
 
     @classmethod
     def from_buffer(cls, buffer: Any, byte_order: str | None = None, offset: int = 0, count: int = -1, *, dtype: Any = None):
-        """A storage with a copy of the bytes of a buffer, which are ``big``, ``little`` or ``native``."""
+        """Return a storage with a copy of a buffer. ``byte_order``: "big", "little" or "native"."""
         warn_removal()
         return cls._from_buffer(buffer, byte_order, offset, count, dtype=dtype)
 
     @classmethod
     def _from_buffer(cls, buffer: Any, byte_order: str | None = None, offset: int = 0, count: int = -1, *, dtype: Any = None):
-        """``from_buffer`` without the warning that typed storages are deprecated."""
+        """Do what ``from_buffer`` does, without the deprecation warning."""
         dtype = getattr(cls, "_dtype", None) if cls is not TypedStorage else dtype or dtypes.get_default_dtype()
         untyped = UntypedStorage.from_buffer(buffer, byte_order, offset, count, dtype=dtype)
         return TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)
 
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, size: int = 0):
-        """The elements of a file. With ``shared`` they are written to it, and it grows as far as that takes."""
+        """Map a file's elements. With ``shared``, writes go to the file, which grows to ``size`` elements."""
         warn_removal()
         if cls is TypedStorage:
             raise RuntimeError("from_file can only be called on derived classes")
@@ -324,7 +324,7 @@ for _name, _kind in _CASTS.items():
 
 
 def _as_number(x: Any) -> Any:
-    """A Python number."""
+    """Return a Python number."""
     return x.item() if x.dtype.kind in "biufc" else float(x)
 
 
@@ -355,7 +355,7 @@ def _wrapped(untyped: UntypedStorage, dtype: dtypes.dtype) -> TypedStorage:
 
 
 def untyped_as(given: Any, dtype: dtypes.dtype | None) -> UntypedStorage:
-    """The bytes of a storage of either kind; RuntimeError for one that is of another dtype."""
+    """Return the UntypedStorage of a storage of either kind. Raise RuntimeError if its dtype is another one."""
     if not isinstance(given, TypedStorage):
         return given        # type: ignore[no-any-return]
     if dtype is not None and given.dtype is not dtype:
@@ -364,7 +364,7 @@ def untyped_as(given: Any, dtype: dtypes.dtype | None) -> UntypedStorage:
     return given._untyped_storage
 
 
-# ---------------------------------------------------------------- FloatStorage and its like
+# ---------------------------------------------------------------- FloatStorage and the other legacy classes
 
 
 class _LegacyMeta(type):
@@ -398,7 +398,7 @@ class _LegacyMeta(type):
 
 
 class LegacyStorage(TypedStorage, metaclass=_LegacyMeta):
-    """What FloatStorage and its like are derived from."""
+    """The base class of FloatStorage and the other legacy classes."""
 
 
 TypedStorage.__module__ = LegacyStorage.__module__ = "torch.storage"
@@ -426,7 +426,7 @@ def _dtype_to_storage_type_map() -> dict[dtypes.dtype, str]:
     return {cls._dtype: name for name, cls in LEGACY.items()}       # type: ignore[attr-defined]
 
 
-# What torch.storage has beside the classes.
+# The names that torch.storage has.
 IN_STORAGE: dict[str, Any] = {
     "TypedStorage": TypedStorage, "UntypedStorage": UntypedStorage, "_LegacyStorage": LegacyStorage,
     "_warn_typed_storage_removal": warn_removal, "_reset_warn_typed_storage_removal": _reset,

@@ -18,10 +18,10 @@ from jtorch.storage import Storage, address, deepcopy, of_memory, pinned, reduce
 class UntypedStorage:
     """The memory behind tensors, as ``Tensor.untyped_storage()`` shows it. See torch.UntypedStorage.
 
-    Made of a number of bytes, or of a sequence of integers.
+    It takes a number of bytes or a sequence of integers.
     """
 
-    filename: str | None = None     # of the file that writes go to, where there is one
+    filename: str | None = None     # the file that the memory maps
     is_sparse = is_sparse_csr = False
 
     def __init__(self, given: Any = 0, *, device: Any = None):
@@ -32,7 +32,7 @@ class UntypedStorage:
     @classmethod
     def from_buffer(cls, buffer: Any, byte_order: str | None = None, offset: int = 0, count: int = -1, *,
                     dtype: Any = None) -> UntypedStorage:
-        """A copy of the elements of a buffer, whose bytes are in ``big``, ``little`` or ``native`` order."""
+        """Return a copy of a buffer's elements. ``byte_order``: "big", "little" or "native"."""
         return cls(_of_array(_elements_of(memoryview(buffer).cast("B"), byte_order, offset, count, dtype or dtypes.uint8)))
 
     @classmethod
@@ -41,36 +41,36 @@ class UntypedStorage:
 
     @classmethod
     def from_file(cls, filename: str | os.PathLike, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """The bytes of a file. With ``shared`` they are written to it, and it grows as far as that takes."""
+        """Map a file's bytes. With ``shared``, writes go to the file, which grows to ``nbytes``."""
         made = cls(_of_array(_mapped(os.fspath(filename), shared, nbytes)))
         made._storage.shared = True
         if shared:
             made.filename = os.fspath(filename)
         return made
 
-    # ------------------------------------------------------------ what it is
+    # ------------------------------------------------------------ properties
 
     def data_ptr(self) -> int:
-        """Where the memory begins. See ``Tensor.data_ptr``."""
+        """Return the address of the first byte. See ``Tensor.data_ptr``."""
         return address(self._storage)
 
     @property
     def _cdata(self) -> int:
-        """A number of the storage itself, which says whether tensors share memory and leaves the memory as it is."""
+        """A number that identifies the storage. Unlike ``data_ptr`` it does not pin the memory."""
         return id(self._storage)
 
     def nbytes(self) -> int:
-        """The size of the memory in bytes."""
+        """Return the size of the memory in bytes."""
         return self._storage.aval.nbytes
 
     size = __len__ = nbytes
 
     def element_size(self) -> int:
-        """1: the elements are bytes."""
+        """Return 1, since the elements are bytes."""
         return 1
 
     def resizable(self) -> bool:
-        """Whether the memory may grow: not where NumPy arrays, files or other processes share it."""
+        """Return whether the memory may grow. It may not if NumPy arrays, files or other processes share it."""
         return self._storage.may_grow
 
     def __eq__(self, other):
@@ -97,51 +97,51 @@ class UntypedStorage:
 
     @property
     def device(self):
-        """Where the memory is."""
+        """The memory's device."""
         return self._storage.aval.device
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the memory is a GPU's."""
+        """Whether the memory is on a GPU."""
         return self.device.type == "cuda"
 
     @property
     def is_hpu(self) -> bool:
-        """False."""
+        """False: there is no such device."""
         return False
 
     def get_device(self) -> int:
-        """The number of the device: -1 for the CPU."""
+        """Return the number of the device: -1 for the CPU."""
         return -1 if self.device.type == "cpu" else self.device.index or 0
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> str:
-        """The name of the class."""
+        """Return the name of the class."""
         if dtype is not None:
             raise NotImplementedError("UntypedStorage.type(dtype) is not built: use float(), double() and so on")
         return "torch.storage.UntypedStorage"
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Whether the memory is pinned: it never is."""
+        """Return False: memory is never pinned."""
         return False
 
     def pin_memory(self, device: Any = None) -> UntypedStorage:
-        """The same memory: pinning it would change nothing here."""
+        """Return the same memory, since pinning has no effect."""
         if self.device.type != "cpu":
             raise TypeError(f"cannot pin '{self.type()}' only CPU memory can be pinned")
         return self
 
     def untyped(self) -> UntypedStorage:
-        """Itself."""
+        """Return this storage."""
         return self
 
     def new(self) -> UntypedStorage:
-        """An empty storage on the same device."""
+        """Return an empty storage on the same device."""
         return type(self)(device=self.device)
 
-    # ------------------------------------------------------------ its bytes
+    # ------------------------------------------------------------ bytes
 
     def tolist(self) -> list[int]:
-        """The bytes as integers."""
+        """Return the bytes as integers."""
         self._check_there()
         return _bytes_now(self._storage).tolist()
 
@@ -163,12 +163,12 @@ class UntypedStorage:
         self._memory()[where] = value % 256
 
     def fill_(self, value: int) -> UntypedStorage:
-        """Makes all bytes the same."""
+        """Make all bytes the same."""
         self[:] = value
         return self
 
     def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> UntypedStorage:
-        """Takes the bytes of another storage of the same size."""
+        """Copy the bytes of another storage of the same size."""
         if source.nbytes() != self.nbytes():
             raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes")
         if self.device.type == "meta" or not self.nbytes():
@@ -177,21 +177,21 @@ class UntypedStorage:
         return self
 
     def resize_(self, size: int) -> UntypedStorage:
-        """Gives the memory another size in bytes: what is new is 0."""
+        """Resize the memory to a number of bytes; new bytes are 0."""
         if size < 0:
             raise RuntimeError(f"Trying to resize storage to a negative size: {size}")
         resize_memory(self._storage, size)
         return self
 
     def byteswap(self, dtype: dtypes.dtype) -> None:
-        """Turns the order of the bytes of each element of a dtype around; of both parts of complex ones."""
+        """Reverse the bytes of each element of a dtype; complex elements are reversed part by part."""
         width = dtype.itemsize // (2 if dtype.is_complex else 1)
         if width > 1:
             now = self._memory()[:self.nbytes() // width * width].reshape(-1, width)
             now[...] = now[:, ::-1].copy()
 
     def _write_file(self, f: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
-        """Writes the bytes, after the number of elements where that is asked for."""
+        """Write the bytes to a file, after the number of elements if ``save_size`` is set."""
         content = self._now()
         f.write((self.nbytes() // element_size).to_bytes(8, "little") * bool(save_size) + content.tobytes())
 
@@ -199,19 +199,19 @@ class UntypedStorage:
         return _bytes_now(self._storage)
 
     def clone(self) -> UntypedStorage:
-        """A storage of its own with the same bytes."""
+        """Return a copy."""
         return UntypedStorage(_of_array(_bytes_now(self._storage).copy())).to(device=self.device)
 
     def _memory(self) -> np.ndarray:
-        """The bytes, to be written to: tensors see it as they see what NumPy writes."""
+        """Return the pinned bytes as an array. Tensors see writes to it as they see NumPy's."""
         if self.device.type != "cpu":
             raise NotImplementedError(f"single bytes of memory on {self.device} can't be reached: move the storage to the CPU")
         return pinned(self._storage).view(np.uint8)
 
-    # ------------------------------------------------------------ where it is
+    # ------------------------------------------------------------ devices
 
     def to(self, *, device, non_blocking: bool = False) -> UntypedStorage:
-        """The same content on a device; itself if it is there already."""
+        """Return a copy on a device, or this storage if it is on that device."""
         place, aval = devices.canonical(devices.as_device(device)), self._storage.aval
         if place is aval.device:
             return self
@@ -225,11 +225,11 @@ class UntypedStorage:
         return UntypedStorage(Storage(Value(there, engine.moved(value, place))))
 
     def cpu(self) -> UntypedStorage:
-        """The same content in the CPU's memory."""
+        """Return the same content in the CPU's memory."""
         return self.to(device="cpu")
 
     def cuda(self, device=None, non_blocking: bool = False) -> UntypedStorage:
-        """The same content in a GPU's memory."""
+        """Return the same content in a GPU's memory."""
         return self.to(device="cuda" if device is None else devices.device("cuda", device) if isinstance(device, int) else device)
 
 
@@ -249,13 +249,13 @@ def _made(given: Any) -> Storage:
 
 
 def _of_array(array: np.ndarray) -> Storage:
-    """A storage of bytes: of memory that belongs to others, where the array does not own it, else of a new value."""
+    """Return a storage of bytes. It shares the memory of an array that has a base; other arrays become a value."""
     aval = engine.aval_of(array.shape, array.dtype, engine.CPU)
     return Storage(Value(aval, array)) if array.base is None else of_memory(aval, array)
 
 
 def _elements_of(given: memoryview, byte_order: str | None, offset: int, count: int, dtype: dtypes.dtype) -> np.ndarray:
-    """The elements of a buffer in this machine's order; PyTorch's errors where it does not hold them."""
+    """Return a buffer's elements in this machine's byte order, or raise PyTorch's errors."""
     width = dtype.itemsize
     if byte_order not in ("native", "big", "little") and width > 1:
         raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
@@ -289,7 +289,7 @@ def _mapped(filename: str, shared: bool, nbytes: int) -> np.ndarray:
 
 
 def _bytes_now(s: Storage) -> np.ndarray:
-    """What the memory holds now, to be read at once."""
+    """Return the bytes that the memory holds now, without a copy if possible. The caller must read them at once."""
     if s.host is not None:
         return s.host.view(np.uint8)
     if s.aval.device.type == "meta":

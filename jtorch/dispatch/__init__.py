@@ -1,4 +1,4 @@
-"""The one way through which every call goes."""
+"""The path of every call: plain calls, views, in-place calls and ``out=``."""
 from jtorch.dispatch import calls, forward
 from jtorch.dispatch.calls import (
     NUMBER_TYPES,

@@ -1,4 +1,4 @@
-"""A call: tensors in, a record and a node made, tensors out."""
+"""Plain calls: they turn tensors into values, record the call, make its node and wrap the results."""
 from __future__ import annotations
 
 from typing import Any
@@ -39,7 +39,7 @@ record = engine.record
 
 
 def call(c: Call, flat):
-    """Calls ``c`` on tensors and Python numbers: a tensor, or a list of them for an op with several results."""
+    """Call ``c`` on tensors and Python numbers. Return a tensor, or a list if the op has several results."""
     if int in map(type, flat) and has_large_integer(flat):
         c, flat = in_int64(c, flat)
     if seam.autocast is not None:
@@ -79,13 +79,13 @@ def call(c: Call, flat):
 
 
 def _taken_over(c: Call, flat) -> Any:
-    """Return what a mode or a class makes of a call; None where there is none."""
+    """Return the result of a mode or class that takes the call over, or None."""
     made = seam.forward(c, flat) if seam.forward is not None else None
     return seam.aten.call(c, flat) if made is None and seam.aten is not None else made
 
 
 def any_requires_grad(flat) -> bool:
-    """Whether an argument of a call requires grad."""
+    """Return whether an argument of a call requires grad."""
     for t in flat:      # noqa: SIM110  (the hot path)
         if t.__class__ not in NUMBER_TYPES and (t._requires_grad or (t._base is not None and requires_grad(t))):
             return True
@@ -93,7 +93,7 @@ def any_requires_grad(flat) -> bool:
 
 
 def refuse_unusable(c: Call, flat) -> None:
-    """Raises the error of a view that may not be used any more: it comes before all others that a call's arguments have."""
+    """Raise the error of an invalidated view, which precedes all other errors of a call's arguments."""
     if c.op.asks_history_first and mode.grad and not mode.inference:
         _refuse(flat)
 
@@ -105,15 +105,15 @@ def _refuse(flat) -> None:
 
 
 def _call_laid_out(c: Call, flat, args: list, needs: bool):
-    """``call`` where an argument may not be contiguous, so that the op's rule says how results lie in memory."""
+    """Do a ``call`` with arguments that may not be contiguous. The op's layout rule gives the strides of the results."""
     made = _call_with_node(c, flat, args) if needs and mode.grad and not mode.inference else _wrapped(record(c, args))
     return lay_out_results(c, flat, made, needs)
 
 
 def lay_out_results(c: Call, flat, made, needs: bool):
-    """Gives what a call has made (a tensor, or a list of them) the strides that the op's rule says."""
+    """Give the results of a call (a tensor or a list) the strides of the op's layout rule."""
     among = None
-    if c.op.layout.kept and not is_expanded(*geometry_of(flat[0])[:2]):      # part of a copy of all that the storage holds
+    if c.op.layout.kept and not is_expanded(*geometry_of(flat[0])[:2]):      # PyTorch copies the whole storage
         among = flat[0]._storage.content()
         if overlaps(*geometry_of(flat[0])[:2]):
             storage.write(made, merged(c, flat[0], value_of(made)))
@@ -127,14 +127,14 @@ def lay_out_results(c: Call, flat, made, needs: bool):
 
 
 def _note_layout(t: Tensor) -> None:
-    """Tells the node that has saved a result how it lies in memory."""
+    """Give the node that has saved a result the result's geometry."""
     node = t._node
     if isinstance(node, OpNode) and node.versions and node.versions[-1][0] is t._storage:
         node.versions = (*node.versions[:-1], (saved_ref(t), node.versions[-1][1]))
 
 
 def call_preserving_strides(c: Call, flat) -> Tensor:
-    """``call`` of an op whose result lies in memory as its first argument does, its offset included."""
+    """Call an op whose result has the strides and the offset of its first argument."""
     made = call(c, flat)
     if seam.aten is not None and seam.aten.takes_over(flat):
         return made
@@ -145,7 +145,7 @@ def call_preserving_strides(c: Call, flat) -> Tensor:
 
 
 def call_with_output_strides(c: Call, flat) -> Tensor:
-    """``call`` of an op whose result need not be contiguous, even where its arguments are."""
+    """Call an op whose result may not be contiguous even if its arguments are."""
     made = call(c, flat)
     if made._view is None and not (seam.aten is not None and seam.aten.takes_over(flat)):
         storage.lay_out(made, *layout_of(c, flat, tuple(made.shape)))
@@ -161,7 +161,7 @@ def _wrapped(out):
 
 
 def layout_of(c: Call, flat, shape: tuple) -> tuple:
-    """The strides (and for some the offset) of a result of this shape. Of a contiguous one both, by which C knows it."""
+    """Return (strides,) or (strides, offset) of a result of this shape. C takes a pair with offset 0 for a contiguous result."""
     tensors = [t for t in flat if t.__class__ not in NUMBER_TYPES]
     if c.op.layout.kept:
         size, stride, offset = geometry_of(tensors[0])
@@ -183,13 +183,13 @@ def layout_of(c: Call, flat, shape: tuple) -> tuple:
 
 
 def computing_in(c: Call, dtype: Any) -> Call:
-    """The call with this ``dtype=``, if it has none."""
+    """Return the call with ``dtype=dtype``, unless it has a dtype already."""
     at = [p.name for p in c.op.params].index("dtype")
     return c if c.template[at] is not None else engine.call_of(c.op, (*c.template[:at], dtype, *c.template[at + 1:]), c.creates)
 
 
 def value_aval(t):
-    """The aval of an argument of a call, a tensor or a number."""
+    """Return the aval of a call's argument, which is a tensor or a number."""
     return engine.NUMBER_AVALS[t.__class__] if t.__class__ in NUMBER_TYPES else storage.aval_of(t)
 
 
@@ -205,7 +205,7 @@ def _call_with_node(c: Call, flat, args: list):
 
 
 def _with_node(c: Call, flat, args: list, out):
-    """The result of a call that has been recorded, with its node."""
+    """Return the result of a call that has been recorded, with its node."""
     op = c.op
     if out.__class__ is Value:
         if not (op.differentiable and out.aval.is_inexact):
@@ -226,7 +226,7 @@ def _with_node(c: Call, flat, args: list, out):
 
 
 def _saving_result(out: Value, node: OpNode) -> Tensor:
-    """The result of an op whose backward uses its result, which must not be written to until then."""
+    """Return the result of an op whose backward uses its result, which must not be written to until then."""
     s = Storage(out)
     save_result(node, s, out.aval)
     made = wrap(out, (node, 0), s)
@@ -236,7 +236,7 @@ def _saving_result(out: Value, node: OpNode) -> Tensor:
 
 
 def save_result(node: OpNode, counter: Any, aval: Any) -> None:
-    """Notes the version of a result that the backward uses; it stands behind those of the arguments, if they count too."""
+    """Record the version of a result that the backward uses, after the versions of the saved arguments, if any."""
     few = node.call.op.saves.checks and node.call.op.saves.checks(node.call.template, node.raw_edges)
     if few is not None and "result" not in few:
         return
@@ -251,7 +251,7 @@ def save_result(node: OpNode, counter: Any, aval: Any) -> None:
 
 
 def make_node(c: Call, flat, args: list) -> OpNode:
-    """The node of a call that has been recorded."""
+    """Return the node of a call that has been recorded."""
     cls = c.nodes.get("class") or _class_of(c, args)
     saves = c.op.saves.anything
     edges: list = []
@@ -286,7 +286,7 @@ def make_node(c: Call, flat, args: list) -> OpNode:
 
 
 def saved_ref(t: Tensor) -> Any:
-    """What says whether a tensor that was saved is written to, and where it lies."""
+    """Return the object that gives a saved tensor's version and geometry."""
     return t._storage if t._view is None and t._counter is None and t._base is None else SavedTensorRef(t)
 
 
@@ -300,7 +300,7 @@ def _class_of(c: Call, args: list) -> type:
 
 
 def _special_node(node: OpNode, flat) -> None:
-    """What anomaly detection and saved-tensor hooks add to a new node."""
+    """Apply anomaly detection and the hooks of modes to a new node."""
     if mode.mutation_allowed:
         node.versions = ()
     if mode.anomaly:
@@ -316,7 +316,7 @@ _INFERENCE_SAVED = ("Inference tensors cannot be saved for backward. Please do n
 
 
 def merged(c: Call, target: Tensor, value: Value) -> Value:
-    """What is to be written to a tensor of which several elements are one place in memory: the same for all of these."""
+    """Return ``value`` with one number for all elements of ``target`` that share a place in memory."""
     size, stride, _ = geometry_of(target)
     if not overlaps(size, stride):
         return value
@@ -325,9 +325,9 @@ def merged(c: Call, target: Tensor, value: Value) -> Value:
 
 
 def underived(c: Call, flat, args: list, suffix: str = "") -> Node:
-    """The node of a call that is not differentiated: its gradients are 0, or asking for them raises.
+    """Return the node of an op without a derivative: its gradients are 0, or its backward raises.
 
-    ``suffix``: what follows the op's name in the error, "_" for an in-place call.
+    ``suffix``: follows the op's name in the error; "_" for an in-place call.
     """
     tensors = [t for t in flat if t.__class__ not in NUMBER_TYPES]
     if c.op.not_derived:
@@ -337,7 +337,7 @@ def underived(c: Call, flat, args: list, suffix: str = "") -> Node:
 
 
 def zero_node(name: str, tensors: list) -> OpNode:
-    """A node that gives all these tensors gradients of 0."""
+    """Return a node that gives each of these tensors a gradient of 0."""
     values = [value_of(t) for t in tensors]
     node = make_node(call_of(OPS["_zero_of"], ((T,) * len(tensors),)), tensors, values)
     node.__class__ = node_class(name)
@@ -345,13 +345,13 @@ def zero_node(name: str, tensors: list) -> OpNode:
 
 
 def inplace_name(c: Call) -> str:
-    """The name of the node of an in-place call."""
+    """Return the name of the node of an in-place call."""
     name = c.op.inplace.name
     return name(c.template) if callable(name) else name     # type: ignore[return-value]
 
 
 def tape_flags(c: Call) -> int:
-    """What the extension has to know of a call, and notes with it; the class of its nodes goes into ``node_class``."""
+    """Return the facts of a call that the extension reads, as flags. Set ``c.tape_flags`` and ``c.node_class`` too."""
     op, saves = c.op, c.op.saves
     by_shapes = op.backward_name_by_shapes is not None
     if op.differentiable and not by_shapes:
@@ -367,7 +367,7 @@ def tape_flags(c: Call) -> int:
 
 
 def class_by_shapes(c: Call, args: list, key: tuple) -> type:
-    """The class of a call's nodes where it depends on the shapes of the arguments: kept by what they are like."""
+    """Return the class of a call's nodes that depends on the arguments' shapes, and cache it under ``key``."""
     if len(c.nodes) > 256:
         c.nodes.clear()
     found = c.nodes[key] = _class_of(c, args)
@@ -375,19 +375,19 @@ def class_by_shapes(c: Call, args: list, key: tuple) -> type:
 
 
 def checked(c: Call, edges: tuple, key: int) -> tuple | None:
-    """What the version check of a call's nodes looks at: kept by a number for which edges there are, unless there are many."""
+    """Return the arguments that the version check compares, and cache them under ``key``, which encodes the edges."""
     found = c.op.saves.checks(c.template, edges)      # type: ignore[misc]
     c.nodes[key] = found
     return found
 
 
-_modes_are_on = False       # whether some thread has a mode with __torch_dispatch__ on
+_modes_are_on = False       # True while some thread has a mode with __torch_dispatch__ on
 
 
 def detour(modes_are_on: bool | None = None) -> None:
-    """Tells the extension whether ``seam.autocast`` or ``seam.forward`` is there, or a mode with ``__torch_dispatch__`` is on.
+    """Tell the extension to leave all calls to Python, or to stop doing so.
 
-    It leaves all calls to Python then.
+    It does so while ``seam.autocast`` or ``seam.forward`` is set, or a mode with ``__torch_dispatch__`` is on.
     """
     global _modes_are_on
     if modes_are_on is not None:

@@ -1,7 +1,7 @@
-"""Forward mode: calls on dual tensors give dual tensors. Reached while a level is open only (``calls.forward``).
+"""Forward mode: calls on dual tensors return dual tensors. ``seam.forward`` leads here while a level is open.
 
-At the latest level at which an argument is dual a call is done twice: as it is, and for the tangents of its results. Both see
-only the levels that were opened before, so that levels nest, and both are recorded for backward as any call is.
+A call runs twice at the latest level at which an argument is dual: once for its results and once for their tangents. Both
+runs see only levels opened before, so that levels nest. Both are recorded for backward.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jtorch.tensor import Tensor
 
 
 def call(c: Call, flat) -> Any:
-    """The result of a call on dual tensors; None where no argument is one."""
+    """Return the result of a call on dual tensors, or None if no argument is dual."""
     level = tangents.highest(flat)
     if level is None or not c.op.differentiable:
         return None
@@ -39,7 +39,7 @@ def call(c: Call, flat) -> Any:
 
 
 def _changes(c: Call, flat, level: int) -> list:
-    """The tangents of a call's results."""
+    """Return the tangents of a call's results."""
     own = [None if t.__class__ in NUMBER_TYPES else tangents.of(t, level) for t in flat]
     which = tuple([i for i, t in enumerate(own) if t is not None])
     made = calls.call(jvp_call(c, which), [*flat, *[own[i] for i in which]])
@@ -48,7 +48,7 @@ def _changes(c: Call, flat, level: int) -> list:
 
 @contextlib.contextmanager
 def _noting(c: Call, flat, level: int) -> Iterator[None]:
-    """Notes with the nodes that are made in here what tangents their arguments have."""
+    """Record the arguments' tangents with the nodes that are made in the block."""
     if not mode.grad or mode.inference:
         yield
         return
@@ -70,7 +70,7 @@ def _noting(c: Call, flat, level: int) -> Iterator[None]:
 # ---------------------------------------------------------------- views
 
 def call_view(c: Call, flat) -> Any:
-    """The result of a view op, whose tangent is a view of its base's; None where the base is not dual."""
+    """Return the result of a view op, with a view of the base's tangent. Return None if the base is not dual."""
     level = tangents.highest(flat[:1])
     if level is None:
         return None
@@ -88,14 +88,14 @@ def call_view(c: Call, flat) -> Any:
 
 
 def _share(view: Tensor, base: Tensor) -> None:
-    """Makes a view share tangents with the tensor that it shows a part of: writes to one change the other's."""
+    """Let a view share tangents with its base, so that writes to one change the tangent of the other."""
     if view._storage is base._storage:
         above = tangents.base_of(base)
         view._dual_base = base if above is None else above      # type: ignore[attr-defined]
 
 
 def cut_off(t: Tensor) -> Tensor:
-    """Makes an alias share no tangents with the tensor that it shows."""
+    """Stop an alias from sharing tangents with its tensor."""
     t._dual_base = None         # type: ignore[attr-defined]
     return t
 
@@ -103,7 +103,7 @@ def cut_off(t: Tensor) -> Tensor:
 # ---------------------------------------------------------------- writes
 
 def call_inplace(c: Call, flat, name: str | None = None) -> Any:
-    """The target of an in-place call, its tangent written too; None where no argument is dual."""
+    """Do an in-place call and write the target's tangent too. Return the target, or None if no argument is dual."""
     level = tangents.highest(flat)
     if level is None:
         return None
@@ -119,7 +119,7 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Any:
 
 
 def written(target: Tensor, source: Tensor, write: Callable[[Tensor, Tensor], Tensor]) -> Any:
-    """What ``write`` (as ``copy_``) does to a target, done to its tangent too; None where neither is dual."""
+    """Run ``write(target, source)``, such as ``copy_``, on the tensors and their tangents. Return None if neither is dual."""
     level = tangents.highest((target, source))
     if level is None:
         return None
@@ -132,7 +132,7 @@ def written(target: Tensor, source: Tensor, write: Callable[[Tensor, Tensor], Te
 
 
 def _write(target: Tensor, level: int, change: Tensor | None) -> None:
-    """Makes ``change`` (None for zeros) the tangent of what was written to, in the memory of the tangent that it has."""
+    """Write ``change`` (None means zeros) into the tangent of a tensor that was written to."""
     have = tangents.of(target, level)
     if have is None:
         have = _begun(target, level, change)
@@ -145,7 +145,10 @@ def _write(target: Tensor, level: int, change: Tensor | None) -> None:
 
 
 def _begun(target: Tensor, level: int, change: Tensor | None) -> Tensor | None:
-    """A tangent of zeros for a view that has had none, as a view of one for its base; for others ``change`` is the tangent."""
+    """Make the first tangent of a tensor that was written to.
+
+    A view gets a view of a new tangent of zeros for its base, which is returned. Another tensor gets ``change`` itself.
+    """
     base = tangents.base_of(target)
     if base is None:
         if change is not None:
@@ -165,7 +168,7 @@ def _cast(change: Tensor, target: Tensor) -> Tensor:
 
 
 def switch(active: bool) -> None:
-    """Leads calls through here while a level is open."""
+    """Install or remove this module's functions in the seam."""
     seam.forward = call if active else None
     calls.detour()
     seam.forward_view = call_view if active else None

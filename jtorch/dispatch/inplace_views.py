@@ -1,4 +1,4 @@
-"""In-place calls that change a tensor's geometry or storage rather than its elements: ``t_``, ``squeeze_``, ``resize_`` …"""
+"""In-place calls that change a tensor's geometry or storage instead of its elements, such as ``t_`` and ``resize_``."""
 from __future__ import annotations
 
 import math
@@ -58,12 +58,12 @@ def _inplace_view(op: Op, form: InPlaceView):
 
 
 def _numbered(name: str, further: int) -> str:
-    """The node's name in the in-place form: ``TBackward0`` -> ``TBackward1``."""
+    """Return the node's name in the in-place form: ``TBackward0`` -> ``TBackward1``."""
     return f"{name[:-1]}{int(name[-1]) + further}"
 
 
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
-    """Gives the tensor another size; elements beyond the old ones are 0 here. See torch.Tensor.resize_."""
+    """Resize the tensor; new elements are 0. See torch.Tensor.resize_."""
     if requires_grad(self):
         raise RuntimeError("cannot resize variables that require grad")
     shape = tuple(int(n) for n in (size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size))
@@ -80,7 +80,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
 
 def _check_size(shape: tuple[int, ...], width: int) -> None:
-    """RuntimeError for sizes that no memory has."""
+    """Raise RuntimeError for sizes whose bytes or strides overflow an int64."""
     if math.prod(shape) * width >= 1 << 63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     if math.prod(max(n, 1) for n in shape[1:]) >= 1 << 63 or (0 in shape and math.prod(max(n, 1) for n in shape) >= 1 << 63):
@@ -88,7 +88,7 @@ def _check_size(shape: tuple[int, ...], width: int) -> None:
 
 
 def _fill_new(self: Tensor, start: int) -> None:
-    """Fills what a storage has grown by, where that is wanted."""
+    """Fill the new part of a grown storage, if deterministic mode asks for it."""
     number = number_for_new_memory(storage.aval_of(self).dtype)
     if number is not None:
         aval = self._storage.aval
@@ -98,12 +98,12 @@ def _fill_new(self: Tensor, start: int) -> None:
 
 
 def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
-    """Gives the tensor the size of another. See torch.Tensor.resize_as_."""
+    """Resize the tensor to the size of ``other``. See torch.Tensor.resize_as_."""
     return resize_(self, *storage.aval_of(other).shape)
 
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
-    """Makes the tensor show another tensor's memory. See torch.Tensor.set_."""
+    """Make the tensor show the memory of another tensor or storage. See torch.Tensor.set_."""
     source = untyped_as(source, self.dtype)
     sources = [t for t in (self, source) if isinstance(t, Tensor)]
     tracked = mode.grad and any([requires_grad(t) for t in sources])
@@ -117,7 +117,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     _show(self, source, storage_offset, size, stride)
     storage.count_apart(self)
     storage.count_write(self)
-    if node is not None and self._base is not None:     # as any write to a view
+    if node is not None and self._base is not None:     # set_ on a view counts as a write to it
         node.__class__ = node_class("CopySlices", NotImplementedNode)
         rebase(self._base, node, 0)
         set_requires_grad(self, True)
@@ -140,14 +140,14 @@ def _show(self: Tensor, source: Any, storage_offset: int, size: Any, stride: Any
     if storage_offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
     if shape == tuple(self.shape) and (stride is None or tuple(stride) == self.stride()):
-        given, stride = stride, self.stride()       # kept where the size is
+        given, stride = stride, self.stride()       # the strides stay if the size stays
         _check_in_bounds(s, dtype, shape, stride, storage_offset, () if given is None else tuple(given))
     storage.show(self, s, View(engine.aval_of((), dtype.np, s.aval.device), (), storage_offset, None, -1))
     storage.resize(self, shape, tuple(stride) if stride is not None else None)
 
 
 def _check_in_bounds(s: Storage, dtype: Any, shape: tuple, stride: tuple, offset: int, given: tuple) -> None:
-    """RuntimeError where memory that is not to grow ends too early."""
+    """Raise RuntimeError if a geometry reaches beyond a storage that must not grow."""
     needed = (offset + extent(shape, stride)) * dtype.itemsize if all(shape) else 0
     if needed > s.aval.nbytes:
         raise RuntimeError(f"setStorage: sizes {list(shape)}, strides {list(given)}, storage offset {offset}, and itemsize "
@@ -156,6 +156,6 @@ def _check_in_bounds(s: Storage, dtype: Any, shape: tuple, stride: tuple, offset
 
 
 def methods() -> dict[str, Callable]:
-    """The methods of this file by name."""
+    """Return the methods of this file by name."""
     forms = {f"{op.name}_": _inplace_view(op, op.view.inplace) for op in OPS.values() if op.view and op.view.inplace}
     return {**forms, **{f.__name__: f for f in (resize_, resize_as_, set_)}}

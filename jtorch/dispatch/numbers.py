@@ -1,4 +1,4 @@
-"""Numbers that do not fit: an ``alpha`` of 300 where a call computes in int8, integers of more than 63 bits."""
+"""Checks of Python numbers in calls: an ``alpha`` of 300 in an int8 call, integers of more than 63 bits."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,10 +12,10 @@ from jtorch.ops.registry import NUMBERS, Marker
 
 
 def check_numbers(c: Call, flat: Sequence) -> None:
-    """RuntimeError where a number overflows in the dtype that the call computes in; errors of shapes come first.
+    """Raise RuntimeError if a number overflows in the dtype that the call computes in. Errors of shapes come first.
 
-    The rules of ``Op.fits``: "" means the result's dtype, ``opmath`` what kernels compute it in. ``scalar`` leaves small floats
-    unchecked, and so does ``fill`` where there is one element. ``many`` checks where there are several elements.
+    The rules of ``Op.fits``: "" checks against the result's dtype, ``opmath`` against the dtype that kernels compute in.
+    ``scalar`` does not check 16-bit floats, nor does ``fill`` for one element. ``many`` checks only several elements.
     """
     avals = _avals(flat)
     if any([a.traced for a in avals]):
@@ -30,15 +30,15 @@ def check_numbers(c: Call, flat: Sequence) -> None:
 
 
 def may_overflow(flat: Iterable[Any]) -> bool:
-    """Whether one of a call's numbers is none that all dtypes have: ``is_doubtful`` in ``speedups/calls.c``."""
+    """Return whether some number of a call does not fit all dtypes: ``is_doubtful`` in ``speedups/calls.c``."""
     numbers: list[Any] = [t for t in flat if t.__class__ in NUMBER_AVALS]
     return any([t.__class__ is complex or not 0 <= t <= 127 for t in numbers])
 
 
 def _numbers(c: Call, flat: Sequence) -> Iterator[tuple[Any, str]]:
-    """The numbers of a call that have to fit, each with its rule."""
+    """Yield the numbers of a call that must fit, each with its rule."""
     rules, left = dict(c.op.fits), iter(flat)
-    for p, t in zip(c.op.params, c.template, strict=True):      # none of these ops takes a list of tensors
+    for p, t in zip(c.op.params, c.template, strict=True):      # no op with rules takes a list of tensors
         if t.__class__ is Marker:
             given = next(left)
             if t.number_type is not None and p.name in rules:
@@ -50,12 +50,15 @@ def _avals(flat: Sequence) -> tuple:
 
 
 def has_large_integer(flat: Sequence) -> bool:
-    """Whether one of a call's numbers is an integer that int64 does not have."""
+    """Return whether some number of a call is an integer beyond int64."""
     return any([t.__class__ is int and not -2**63 <= t < 2**63 for t in flat])
 
 
 def in_int64(c: Call, flat: Sequence) -> tuple[Call, list]:
-    """A call whose integers int64 has all: one of uint64 becomes a float beside floats, and else wraps around."""
+    """Return a call and arguments without integers beyond int64.
+
+    An integer of 64 bits becomes a float if the call computes with floats, else it wraps around.
+    """
     for n in flat:
         if n.__class__ is int and not -2**63 <= n < 2**64:
             raise OverflowError("int too big to convert" if n > 0 else "can't convert negative int to unsigned")

@@ -1,4 +1,4 @@
-"""``out=``: calls whose results are written into tensors that are given."""
+"""Calls with ``out=``, which write their results into given tensors."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from jtorch.tensor import Tensor
 
 
 def call_out(c: Call, flat, out):
-    """Calls ``c`` and writes its results into ``out``."""
+    """Call ``c`` and write its results into ``out``."""
     if seam.aten is not None:
         seen = seam.aten.call_out(c, flat, out)
         if seen is not None:
@@ -50,7 +50,7 @@ def call_out(c: Call, flat, out):
 
 
 def _check_given(op: Op, name: str, flat, outs: list) -> None:
-    """The errors of ``out=`` that come before all others: it is no tensor, or a call would have a history."""
+    """Raise the errors of ``out=`` that precede all others: ``out`` is no tensor, or the call would be differentiable."""
     for t in outs:
         if not isinstance(t, Tensor):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")
@@ -63,14 +63,14 @@ def _check_given(op: Op, name: str, flat, outs: list) -> None:
 
 
 def _check_shapes(flat, made: list[Value], outs: list) -> None:
-    """RuntimeError where ``out=`` that is an argument too would take another shape."""
+    """Raise RuntimeError if ``out`` is also an argument and would change its shape."""
     for v, t in zip(made, outs, strict=True):
         if v.aval.shape != storage.aval_of(t).shape and any([x is t for x in flat]):
             raise RuntimeError(f"output with shape {list(t.shape)} doesn't match the broadcast shape {list(v.aval.shape)}")
 
 
 def _check_outs(op: Op, flat, outs: list) -> None:
-    """RuntimeError where ``out=`` is of a dtype, or shares memory with an argument in a way, that the op does not allow."""
+    """Raise RuntimeError if the op refuses the dtype of ``out``, or the memory that it shares with an argument."""
     if op.out.refuses_first is not None and flat[0].dtype is not outs[0].dtype:
         op.out.refuses_first(storage.aval_of(flat[0]).sds, storage.aval_of(outs[0]).sds)
     for t in outs if op.elementwise or op.out.not_expanded else ():
@@ -84,9 +84,9 @@ def _check_outs(op: Op, flat, outs: list) -> None:
 
 
 def _check_cast(c: Call, flat, outs: list) -> None:
-    """Raises where a result is not cast to the dtype of ``out=``, behind the errors of shapes and before those of values."""
+    """Raise if PyTorch does not cast a result to the dtype of ``out``. Errors of shapes come before, errors of values after."""
     avals = tuple([value_aval(t) for t in flat])
-    if any([a.traced for a in avals]):      # of these no kernel is made
+    if any([a.traced for a in avals]):      # a traced call has no kernel
         return
     made: Sequence
     try:
@@ -103,7 +103,7 @@ def _check_cast(c: Call, flat, outs: list) -> None:
 
 
 def write_resized(t: Tensor, value: Value, warn: bool = True, stride: tuple[int, ...] | None = None) -> None:
-    """Writes ``value`` into ``t``, which takes its shape (with PyTorch's warning where it held something else)."""
+    """Write ``value`` into ``t``, which takes its shape. Warn as PyTorch does if ``t`` had elements and another shape."""
     shape = value.aval.shape
     check_inplace(t, False, once=storage.aval_of(t).shape == shape)
     if storage.aval_of(t).shape != shape:
@@ -114,7 +114,7 @@ def write_resized(t: Tensor, value: Value, warn: bool = True, stride: tuple[int,
 
 
 def warn_of_resizing(t: Tensor, shape: tuple[int, ...]) -> None:
-    """PyTorch's warning where ``out=`` that holds something gets another shape."""
+    """Warn as PyTorch does if ``out`` has elements and gets another shape."""
     if storage.aval_of(t).numel and storage.aval_of(t).shape != shape:
         warned.warn("An output with one or more elements was resized since it had shape "
                     f"{list(t.shape)}, which does not match the required output shape {list(shape)}. This "

@@ -1,4 +1,4 @@
-"""The named tuples that calls of several results return."""
+"""The named tuples that ops with several results return."""
 from __future__ import annotations
 
 import sys
@@ -13,7 +13,7 @@ _return_types: dict[tuple, type] = {}
 
 
 def named(c: Call, out: list):
-    """The results as PyTorch returns them: a named tuple where the op names its fields, else a tuple."""
+    """Return the results as PyTorch returns them: a named tuple where the op names its fields, else a tuple."""
     op = c.op
     if not op.returns:
         return tuple(out)
@@ -21,7 +21,7 @@ def named(c: Call, out: list):
 
 
 def return_type(name: str, fields: tuple[str, ...]) -> type:
-    """``torch.return_types.max`` and the like."""
+    """Return a class of named tuples, such as ``torch.return_types.max``."""
     key = (name, fields)
     found = _return_types.get(key)
     if found is None:

@@ -18,7 +18,7 @@ from jtorch.tensor import Tensor, wrap
 
 
 def call_view(c: Call, flat):
-    """Calls a view op: the result shares the storage of the first argument, unless the geometry says to copy."""
+    """Call a view op. The result shares the storage of the first argument, unless only a copy can show it."""
     if seam.forward_view is not None:
         made = seam.forward_view(c, flat)
         if made is not None:
@@ -39,12 +39,12 @@ def call_view(c: Call, flat):
 
 
 def note_views(c: Call, flat, made: list[Tensor], several: bool) -> Any:
-    """Gives views that a call has made their history: the views, or the one."""
+    """Give the views that a call has made their history. Return the list if ``several``, else the only view."""
     base, op = flat[0], c.op
     tracked = mode.grad and not mode.inference and (base._requires_grad or requires_grad(base))
     if not made:
         if tracked:
-            node_of(base)       # a view that may not be used raises though nothing is made of it
+            node_of(base)       # raises for an invalidated base, even though no view is made
         return made
     if op.notes_origin or base._view_op is not None or base._through:
         _note_origin(c, base, made)
@@ -58,7 +58,7 @@ def note_views(c: Call, flat, made: list[Tensor], several: bool) -> Any:
 
 
 def plain_view(c: Call, flat, shown: Any, tracks: bool) -> Tensor:
-    """What ``call_view`` makes of one tensor that is no part of host memory; ``tracks``: with its history."""
+    """Return the view of one tensor whose storage is not host memory. ``tracks``: give the view its history."""
     base, args = flat[0], [value_of(flat[0])]
     aval, stride, offset, in_order = shown
     made = view_of(base, aval, stride, offset, in_order, record(c, args))
@@ -72,7 +72,7 @@ def plain_view(c: Call, flat, shown: Any, tracks: bool) -> Tensor:
 
 
 def _with_notes(made: Tensor, alias: str | None, base: Tensor) -> Tensor:
-    """A view with the name that its node has where what it was taken of is not contiguous, and with how it was made."""
+    """Rename a view's node if its base is not contiguous, and record the mode in which the view was made."""
     if alias is not None and made._node is not None:
         _rename(made._node, alias, base)
     creation = _creation_of(base, among_several=False)
@@ -82,16 +82,16 @@ def _with_notes(made: Tensor, alias: str | None, base: Tensor) -> Tensor:
 
 
 def _rename(node: Any, alias: str, base: Tensor) -> None:
-    """Gives a view's node the name that it has where what it was taken of is not contiguous."""
+    """Rename a view's node if the base is not contiguous, as PyTorch uses another op then."""
     if not base.is_contiguous():
         node.__class__ = node_class(alias)
 
 
 def _what_is_shown(c: Call, flat) -> Any:
-    """The geometry of the result, looked up by those of the arguments: see ``_geometry``."""
+    """Return the geometry of the result, cached by the arguments' geometries: see ``_geometry``."""
     avals, view = tuple(map(storage.aval_of, flat)), flat[0]._view
     traced = avals[0].traced
-    if traced:      # a tracer's aval is its own, but its geometry is that of any tensor of its shape
+    if traced:      # each tracer has its own aval, but its geometry depends on its shape only
         avals = (engine.aval_of(avals[0].shape, avals[0].np, avals[0].device), *avals[1:])
     key = ("shown", *avals) if view is None else ("shown", *avals, view.stride, view.offset)
     found = c.nodes.get(key)
@@ -113,7 +113,7 @@ def _as_traced(aval, *rest) -> tuple:
 
 
 def _note_origin(c: Call, base: Tensor, made: list[Tensor]) -> None:
-    """Notes how views of another dtype were made, and what views that are taken again were taken of."""
+    """Record the calls of views of another dtype, and the bases of replayed views: see ``ViewRule``."""
     op = c.op
     earlier = base._view_op and (base._view_op[1] or base._view_op[2])
     for t in made:
@@ -126,7 +126,7 @@ def _note_origin(c: Call, base: Tensor, made: list[Tensor]) -> None:
 
 
 def _mark(base: Tensor, made: list[Tensor], among_several: bool) -> None:
-    """Notes of views in which mode they were made, or that they are some of several: whether they may be written to."""
+    """Record the mode in which views were made, or that one call made several views. Both restrict writes."""
     if base._inference:
         for t in made:
             t._base = None
@@ -138,32 +138,32 @@ def _mark(base: Tensor, made: list[Tensor], among_several: bool) -> None:
 
 
 def _creation_of(base: Tensor, among_several: bool) -> str | None:
-    """How a view that is made now of a tensor is made, where PyTorch restricts writes to it."""
+    """Return the ``_creation`` of a view made now, or None if PyTorch does not restrict writes to it."""
     if not mode.grad:
         return "inference" if mode.inference else "no_grad"
     return "multi" if among_several else base._creation
 
 
 def restrict(t: Tensor, creation: str) -> None:
-    """Notes how a view was made, where PyTorch restricts writes to it: see ``view_history.forbidden_view``."""
+    """Record how a view was made, which restricts writes to it: see ``view_history.forbidden_view``."""
     t._creation = creation
 
 
 def _copied(t: Tensor, op: Op) -> Tensor:
-    """What a view op gives where only a copy can show it."""
+    """Return a view op's result that had to be a copy, with the name of its node."""
     if op.view.copy_name is not None and t._node is not None:
         t._node.__class__ = node_class(op.view.copy_name)
     return t
 
 
 def _forgotten(t: Tensor) -> Tensor:
-    """A view that autograd does not know: it shares memory and version, as ``detach`` does."""
+    """Turn a view into one that autograd does not track. It shares memory and version, as after ``detach``."""
     t._base, t._inference = None, mode.inference
     return t
 
 
 def _views(c: Call, flat, shown: list[tuple[Any, tuple, int, bool]]) -> list[Tensor]:
-    """The views of the base. Views of host memory show it as it is when they are read; others know their value."""
+    """Return the views of the base. Views of host memory read it when they are used; other views get their value now."""
     base = flat[0]
     if c.op.through_storage:
         try:
@@ -181,14 +181,14 @@ def _track_views(c: Call, flat, made: list[Tensor]) -> None:
     if engine.current().after_backward:
         engine.end()
     rule = c.op.view
-    if c.op.through_storage:        # the gradient of what it shows goes to where the base shows the same
+    if c.op.through_storage:        # the gradient goes to the elements of the base that share the memory
         c = read_through(flat[0], geometry_of(made[0]), made[0].dtype)
     args = list(map(value_of, flat))
     if rule.node_each is not None:
         dim, ranges = rule.node_each(c.template, args[0].aval.shape)
         nodes = [make_node(call_of(OPS["slice"], (T, dim, start, start + n, 1)), flat, args) for start, n in ranges]
     else:
-        nodes = [make_node(c, flat[:1], args)]      # of a second only the shape counts
+        nodes = [make_node(c, flat[:1], args)]      # only the shape of a second argument matters
         nodes[0].raw_edges += (None,) * (len(args) - 1)
     for i, t in enumerate(made):
         if storage.aval_of(t).is_inexact:
@@ -198,7 +198,7 @@ def _track_views(c: Call, flat, made: list[Tensor]) -> None:
 
 
 def _geometry(c: Call, key: tuple, avals: tuple):
-    """What the op's rule makes of the base's geometry: (aval, stride, offset, in order), a list of them, or 'copy'."""
+    """Return the op's geometry for a base: (aval, stride, offset, is contiguous), a list of such tuples, or 'copy'."""
     found = c.op.geometry(c.template, key, avals)
     if found is None or any(a.traced for a in avals):
         return "copy"
@@ -217,7 +217,7 @@ def _shown(aval, stride: tuple, offset: int) -> tuple[Any, tuple, int, bool]:
 
 
 def view_of(base: Tensor, aval, stride: tuple, offset: int, in_order: bool, value: Value | None) -> Tensor:
-    """A view of ``base`` of this geometry; its value, where it is known."""
+    """Return a view of ``base`` with this geometry. ``value``: its value, if known."""
     s = base._storage
     t = wrap(value, None, s)
     if aval is not s.aval or offset or not in_order:
@@ -231,9 +231,9 @@ def view_of(base: Tensor, aval, stride: tuple, offset: int, in_order: bool, valu
 
 
 def row_of(t: Tensor, rows: tuple, i: int) -> Tensor | None:
-    """``t[i]`` where ``t`` shows a whole storage of which such rows were taken before, or None: ``view_of``, quicker.
+    """Return ``t[i]`` if ``t`` shows a whole storage whose row geometry is known, else None. This is faster than ``view_of``.
 
-    What it shows is looked up when it is asked for. A batch is made of rows without that.
+    The row's value is computed when it is used. Stacking rows to a batch never needs it.
     """
     aval, n, shown, inner, apart = rows
     s = t._storage

@@ -1,4 +1,4 @@
-"""Calls that write into a tensor, and what that does to its history."""
+"""In-place calls and other calls that write into tensors, and the history that the writes create."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -49,9 +49,9 @@ from jtorch.tensor import Tensor
 
 
 def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
-    """Calls ``c`` and writes its result into its first argument, with PyTorch's rules and history.
+    """Call ``c`` and write its result into its first argument, with PyTorch's rules and history.
 
-    ``name``: what PyTorch calls the node, where a call stands for another one.
+    ``name``: PyTorch's name of the node, if the call implements another operation.
     """
     if int in map(type, flat) and has_large_integer(flat):
         c, flat = in_int64(c, flat)
@@ -77,7 +77,7 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
     if w.fills and not op.inplace.uniform and target._view is not None:
         fitted = merged(c, target, fitted)
     node = _node_of_write(w, args, out, fitted, name) if tracked and w.aval.is_inexact else None
-    del args        # or what a view shows would be held, and with it its storage's content
+    del args        # a view's value may keep its storage's content alive, which the write should reuse
     write_with_history(target, fitted, node)
     if op.saves.result and node is not None and node.call is c:
         save_result(node, saved_ref(target), out.aval)
@@ -87,7 +87,7 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
 
 
 def _update(c: Call, flat, target: Tensor) -> Tensor:
-    """``call_inplace`` where ``_is_plain`` says that nothing has to be checked or noted."""
+    """Do ``call_inplace`` for a target that ``_is_plain``, which needs no checks and no history."""
     if c.op.out.takes_dtype:
         c = computing_in(c, target.dtype)
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
@@ -108,7 +108,7 @@ def _update(c: Call, flat, target: Tensor) -> Tensor:
 
 
 class _Write:
-    """An in-place call on its way: what its checks and its node are told."""
+    """The data that the checks and the node of an in-place call read."""
 
     __slots__ = ("aval", "call", "fills", "flat", "target")
 
@@ -116,11 +116,11 @@ class _Write:
         self.call, self.flat, self.target, view = c, flat, target, target._view
         self.aval = target._storage.aval if view is None else view.aval
         form = c.op.inplace
-        self.fills = form.fills and form.fills_expanded(c.template, *geometry_of(target)[:2])       # expanded tensors too
+        self.fills = form.fills and form.fills_expanded(c.template, *geometry_of(target)[:2])
 
 
 def _computed(w: _Write, args: list, tracked: bool) -> Value:
-    """The result of an in-place call whose memory allows it, or PyTorch's error."""
+    """Check memory and numbers of an in-place call and return its result. Raise PyTorch's errors."""
     try:
         for check_memory in _CHECKS:
             check_memory(w)
@@ -136,7 +136,7 @@ def _computed(w: _Write, args: list, tracked: bool) -> Value:
 
 
 def _check_places(w: _Write) -> None:
-    """RuntimeError where several elements of the target are one place in memory; for some ops other errors come before."""
+    """Raise RuntimeError if elements of the target share memory. For some ops errors of shapes come first."""
     view, op = w.target._view, w.call.op
     if view is None or w.fills:
         if op.inplace.deprecated and view is not None and is_expanded(view.aval.shape, view.stride):
@@ -146,7 +146,7 @@ def _check_places(w: _Write) -> None:
     if op.shapes_first and overlaps(view.aval.shape, view.stride):
         try:
             errors_of_shapes(w.call, w.flat)
-        except NotImplementedError as error:        # "not implemented for 'Bool'" is the kernel's, which would come later
+        except NotImplementedError as error:        # PyTorch's kernel raises "not implemented for 'Bool'" after this check
             if "_cpu" in str(error):
                 check_writable(w.target)
             raise
@@ -154,7 +154,7 @@ def _check_places(w: _Write) -> None:
 
 
 def _check_shared(w: _Write) -> None:
-    """RuntimeError where an argument shares a part of the target's memory, or any of it where the op wants them apart."""
+    """Raise RuntimeError if an argument overlaps the target in part, or at all if the op demands separate memory."""
     op = w.call.op
     for place, t in enumerate(w.flat) if not op.inplace.uniform else ():
         if place not in (0, op.inplace.reads) and t.__class__ not in NUMBER_TYPES and t._storage is w.target._storage:
@@ -163,24 +163,24 @@ def _check_shared(w: _Write) -> None:
             storage.check_overlap(w.target, t, entirely=not op.memory.apart)
 
 
-_CHECKS = (_check_places, _check_shared)        # of memory, in the order of PyTorch's errors; those of autograd come before
+_CHECKS = (_check_places, _check_shared)        # checks of memory in PyTorch's order; the checks of autograd come first
 
 
 def _node_of_write(w: _Write, args: list, out: Value, fitted: Value, name: str | None) -> Any:
-    """The node of an in-place call that has been recorded."""
+    """Return the node of an in-place call that has been recorded."""
     c, op = w.call, w.call.op
     if not (op.differentiable and out.aval.is_inexact):
         return underived(c, w.flat, args, "_")
     node = make_node(c, w.flat, args if not op.saves.idempotent else [out])
     if name is not None or op.inplace.name is not None:
         node.__class__ = node_class(name or inplace_name(c))
-    if node.versions:       # what the target was is kept, so that writing over it now is no error
+    if node.versions:       # the node saves the target's old value, so this write must not fail its version check
         node.versions = (UNSAVED, *node.versions[1:])
     return node if fitted is out else _cast_node(out, fitted, node)
 
 
 def _raise_instead(c: Call, flat, target: Tensor, error: Exception) -> None:
-    """Raises the error that PyTorch has in place of this one, if it is another."""
+    """Raise PyTorch's error instead of ``error``, if PyTorch raises another one first."""
     refuse_unusable(c, flat)
     if check.names_a_kernel(error):
         _refuse_shape(c, flat, target)
@@ -190,7 +190,7 @@ def _raise_instead(c: Call, flat, target: Tensor, error: Exception) -> None:
 
 
 def _is_plain(flat, target: Tensor) -> bool:
-    """Whether an update without a history has nothing to be refused: of elements one behind the other, by other memory."""
+    """Return whether an untracked update needs no checks: the target is contiguous, and no argument shares its memory."""
     for t in flat[1:]:
         if t.__class__ not in NUMBER_TYPES and t._storage is target._storage:
             return False
@@ -199,7 +199,7 @@ def _is_plain(flat, target: Tensor) -> bool:
 
 
 def _refuse_shape(c: Call, flat, target: Tensor) -> None:
-    """Raises the error of an elementwise result that has another shape than the target: it comes before that of a kernel too."""
+    """Raise RuntimeError if an elementwise result has another shape than the target, before a missing kernel is reported."""
     if c.op.elementwise:
         have, shape = tuple(target.shape), check.broadcast_shapes(*[value_aval(t).shape for t in flat])
         if have != shape:
@@ -207,17 +207,17 @@ def _refuse_shape(c: Call, flat, target: Tensor) -> None:
 
 
 def _refuse_cast(c: Call, flat, target: Tensor) -> None:
-    """Raises the error of a result that is not cast to the target's dtype: it comes before that of a kernel that is missing."""
+    """Raise RuntimeError if the result cannot be cast to the target's dtype, before a missing kernel is reported."""
     require_cast(of_numpy(expected_dtype(c, [value_aval(t) for t in flat])), target.dtype)
 
 
 def expected_dtype(c: Call, avals: Sequence) -> np.dtype:
-    """The dtype that a call's result would have, where no kernel says so."""
+    """Return the dtype that a call's result would have, for a call without a kernel."""
     return np.dtype(c.op.result_dtype or c.op.common_dtype(c.template, avals))
 
 
 def _has_room(c: Call, target: Tensor) -> bool:
-    """Whether the storage of a tensor without elements would hold a first slice along the dim of a call."""
+    """Return whether the storage of an empty tensor could hold one slice along the call's dim."""
     size, stride, offset = geometry_of(target)
     dim = c.template[1] % len(size)
     size, stride = (*size[:dim], 1, *size[dim + 1:]), (*stride[:dim], 0, *stride[dim + 1:])
@@ -225,7 +225,7 @@ def _has_room(c: Call, target: Tensor) -> bool:
 
 
 def errors_of_shapes(c: Call, flat) -> None:
-    """Raises the errors of an op that come before those of shared memory."""
+    """Raise the op's errors that precede errors of shared memory."""
     if c.op.memory.checks_first is not None:
         c.op.memory.checks_first(c.template, flat[0].dim())
     else:
@@ -233,25 +233,25 @@ def errors_of_shapes(c: Call, flat) -> None:
 
 
 def _refuses_leaves(op: Op, flat) -> bool:
-    """Whether an op that autograd does not know is refused for leaves that require grad, as PyTorch refuses most."""
+    """Return whether an op without a derivative must not write to leaves that require grad. PyTorch refuses most such ops."""
     return mode.grad and not op.differentiable and not op.inplace.writes_leaves and requires_grad(flat[0])
 
 
 def fit(out: Value, aval) -> Value:
-    """``out`` in the dtype of what it is to be written to; RuntimeError if it does not go in."""
+    """Return ``out`` cast to the dtype of the target's aval. Raise RuntimeError if shape or dtype do not fit."""
     if out.aval.shape != aval.shape:
         raise RuntimeError(f"output with shape {list(aval.shape)} doesn't match the broadcast shape {list(out.aval.shape)}")
     return cast_value(out, aval) if out.aval.np is not aval.np and out.aval.np != aval.np else out
 
 
 def require_cast(made: Any, to: Any) -> None:
-    """RuntimeError where PyTorch does not cast a result of this dtype implicitly."""
+    """Raise RuntimeError if PyTorch does not cast ``made`` to ``to`` implicitly."""
     if not can_cast(made, to):
         raise RuntimeError(f"result type {made.scalar_name} can't be cast to the desired output type {to.scalar_name}")
 
 
 def cast_value(out: Value, aval) -> Value:
-    """``out`` cast to the dtype of ``aval``; RuntimeError where PyTorch does not cast implicitly."""
+    """Return ``out`` cast to the dtype of ``aval``. Raise RuntimeError if PyTorch does not cast implicitly."""
     require_cast(out.aval.dtype, aval.dtype)
     return record(call_of(OPS["_to_dtype"], (T, aval.dtype)), (out,))
 
@@ -262,7 +262,7 @@ def _cast_node(out: Value, fitted: Value, node: OpNode) -> OpNode:
 
 
 def check_inplace(target: Tensor, tracked: bool, once: bool = True) -> None:
-    """Raises PyTorch's error where an in-place call on ``target`` is not allowed; ``once``: on expanded tensors too."""
+    """Raise PyTorch's error if an in-place call on ``target`` is not allowed. ``once``: also if it is expanded."""
     if once:
         check_writable(target)
     if target._inference and not mode.inference:
@@ -282,7 +282,7 @@ def check_inplace(target: Tensor, tracked: bool, once: bool = True) -> None:
 
 
 def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int = 0) -> None:
-    """Writes ``value`` and makes ``node`` (its output ``nr``) the history of ``target``; of its base too, if it is a view."""
+    """Write ``value`` and make output ``nr`` of ``node`` the history of ``target``. A view's base gets a history too."""
     base = target._base
     if node is None or base is None:
         storage.write(target, value)
@@ -298,11 +298,14 @@ def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int 
     storage.write(target, value)
     c = call_of(OPS["_write_through"], (T, T, *place, value.aval.dtype))
     rebase(base, CopySlices(c, [before, value], (edge, (node, nr)), ()), 0)
-    regenerate(target, base)        # now, not when somebody asks, since the base's history may be another by then
+    regenerate(target, base)        # at once, since later the base may have another history
 
 
 def _unlike_the_geometry(node: Node | None, end: Any) -> bool:
-    """Whether a way from a view to its base gives other gradients than the memory they share: by hooks, or past its ends."""
+    """Return whether the nodes from a view to its base change gradients in a way that their shared memory does not tell.
+
+    A hook may change them, or an ``as_strided`` may reach beyond its argument.
+    """
     while isinstance(node, OpNode) and node is not end and node.raw_edges:
         first = node.raw_edges[0]
         if node.watched or (node.call.op.through_storage and first is not None and first[0] is not end):
@@ -312,9 +315,9 @@ def _unlike_the_geometry(node: Node | None, end: Any) -> bool:
 
 
 def _lead_past(target: Tensor, node: OpNode, base: Tensor, before: Value, edge: Any) -> None:
-    """Leads what ``node`` gives the target past the target's node, which PyTorch does not run then.
+    """Lead the gradient for the target's old value to the base directly, without the view's own nodes, as PyTorch does.
 
-    Nor does it ask how the target was a view of its base, if it is elsewhere by now (``target.data = other``).
+    This also serves a target that left its base's memory by ``target.data = other``.
     """
     past = node_class("AsStridedBackward0")(read_through(base, geometry_of(target), target.dtype), [before], (edge,), ())
     first, *others = node.raw_edges
@@ -330,7 +333,7 @@ _STATISTICS_OF_SAMPLES = (
 
 
 def call_writing(c: Call, flat, targets: list[Tensor | None]):
-    """Calls an op whose last results are written into some of its arguments (``writes``), where it gives such results."""
+    """Call an op that returns new values for some arguments (``writes``) after its results, and write them to ``targets``."""
     if seam.aten is not None:
         made: Any = seam.aten.call_writing(c, flat, targets)
         if made is not None:
@@ -351,16 +354,16 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
     for t, new in zip(given, made, strict=True):
         storage.write(t, fit(new, storage.aval_of(t)))
     node = out[0]._node
-    if node is not None:        # its vjp knows of the write, which is part of the op
+    if node is not None:        # the write is part of the op, so it must not fail the version check
         node.versions = tuple([(counter, version if counter is None else counter.version)
                                for counter, version in node.versions])
     return out[0] if kept == 1 else tuple(out[:kept])
 
 
 def _written_by(c: Call, flat, values: list[Value]) -> Any:
-    """What the op ``by`` makes of values and a number of the call.
+    """Return the results of the update op (``Op.by``) for the old values, the new values and a number of the call.
 
-    On the CPU the number is a value too; to another device it would go in each run.
+    On the CPU the number is a value too. On other devices each run would have to transfer it, so it is an argument there.
     """
     op = OPS[c.op.by]
     number = argument_of(c.op, c.template, flat, op.params[-1].name)

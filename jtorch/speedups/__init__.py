@@ -1,7 +1,7 @@
-"""The hot path in C, where it was built; everything runs without it too, a little slower. See docs/engine.md.
+"""The optional C extension for the hot path. Without the extension everything works, more slowly. See docs/engine.md.
 
-The extension does what ``engine.record``, ``storage.value_of``, ``tensor.wrap``, ``dispatch.call`` and ``walks`` do, on the
-ways that loops take. On all others, and for all errors, it calls that Python. Classes, caches and rules are Python's alone.
+The extension implements the common cases of ``engine.record``, ``storage.value_of``, ``tensor.wrap``, ``dispatch.call`` and
+others. It calls the Python functions for rare cases and for all errors. Classes, caches and rules exist in Python only.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jtorch.speedups.mirrors import MIRRORS, PYTHON
 
 
 def is_stale(built: str | Path) -> bool:
-    """Whether the sources, where they lie beside it, are newer than what was built of them."""
+    """Return whether a C source beside the built extension is newer than the extension."""
     made = Path(built).stat().st_mtime
     beside = Path(built).parent.iterdir()
     return any([source.stat().st_mtime > made for source in beside if source.suffix in (".c", ".cc", ".h")])
@@ -38,9 +38,9 @@ native = _load()
 
 
 def connect(space: dict[str, Any], part: str | None = None) -> Any:
-    """Puts the extension's functions in place of those of a module's (its ``globals()``) that they mirror, see ``MIRRORS``.
+    """Replace a module's functions by the extension's (see ``MIRRORS``). ``space``: the module's ``globals()``.
 
-    ``part``: of the extension, which takes the names that it needs of the module first. Gives what it gives.
+    ``part``: the part of the extension that first reads the names it needs from the module. Return that part's result.
     """
     mine = [(name, path.split(":")[1]) for name, path in MIRRORS.items() if path.startswith(f"{space['__name__']}:")]
     PYTHON.update({name: space[at] for name, at in mine})

@@ -1,25 +1,25 @@
-"""Constants that the Python and the C go by alike. They reach C through one call, ``set_constants``."""
+"""Constants that Python and C share. The extension gets them from ``set_constants``."""
 from __future__ import annotations
 
 # Modes of a trace.
-EMPTY = "empty"             # no calls yet
-DEFERRED = "deferred"       # none has run
-EAGER = "eager"             # each ran when it was called
+EMPTY = "empty"             # the trace has no calls
+DEFERRED = "deferred"       # no call has run
+EAGER = "eager"             # each call ran when it was recorded
 
 LEAF = -1           # the output number in an edge whose target is a leaf tensor itself
 
-# Facts of a call that nodes go by, as one number: see ``jtorch.dispatch.calls.tape_flags``.
-DIFFERENTIABLE = 1          # it has a node
-SAVES = 2                   # whose vjp uses saved arguments
-SAVES_BOTH = 4              # or these and the result
+# Facts of a call as flags of one number: see ``jtorch.dispatch.calls.tape_flags``.
+DIFFERENTIABLE = 1          # the call has a node
+SAVES = 2                   # its vjp uses saved values
+SAVES_BOTH = 4              # its vjp uses saved arguments and the result
 KEEPS_RESULT = 8            # its vjp uses the result
 IDEMPOTENT = 16             # its vjp takes the result in place of the argument
-LAID_OUT = 32               # a rule says how its results lie in memory
-HAS_CHECKS = 64             # versions are checked of some of what is saved
+LAID_OUT = 32               # a layout rule gives the strides of its results
+HAS_CHECKS = 64             # only some saved values have their versions checked
 CLASS_BY_SHAPES = 128       # the class of its nodes depends on the shapes of the arguments
-INPLACE_IN_PYTHON = 256     # C leaves its in-place form alone
-PLAIN_VIEW = 512            # one view of one tensor, with nothing to note of it
-RENAMED = 1024              # whose node has another name where what it is taken of is not contiguous
+INPLACE_IN_PYTHON = 256     # C leaves its in-place form to Python
+PLAIN_VIEW = 512            # it returns one view of one tensor and needs no notes
+RENAMED = 1024              # its node has another name if the base is not contiguous
 FITS = 2048                 # it has numbers that must not overflow
 
 FOR_C = {"DEFERRED": DEFERRED, "EAGER": EAGER, "LEAF": LEAF, "DIFFERENTIABLE": DIFFERENTIABLE, "SAVES": SAVES,

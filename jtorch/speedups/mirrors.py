@@ -1,10 +1,10 @@
-"""Which function of the extension stands in for which of Python's. ``tests/core/test_mirrors.py`` runs both on the same calls."""
+"""The Python functions that the extension replaces. ``tests/core/test_mirrors.py`` runs both on the same calls."""
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-MIRRORS = {     # by its name in the extension: the module and name of the Python, where it stands instead once loaded
+MIRRORS = {     # maps the extension's functions to the Python functions that they replace
     "record": "jtorch.engine.trace:record",
     "record_over": "jtorch.engine.trace:record_over",
     "liveness_of": "jtorch.engine.program:liveness_of",
@@ -24,7 +24,7 @@ MIRRORS = {     # by its name in the extension: the module and name of the Pytho
     "hand_on": "jtorch._backward.backward:hand_on",
 }
 
-INSIDE = {      # functions that only C calls, in the files of these names, and the Python that they do the work of
+INSIDE = {      # maps internal C functions (file:name) to the Python functions with the same behaviour
     "trace.c:new_value": "jtorch.engine.values:Value.__init__",
     "trace.c:forget": "jtorch.engine.trace:Trace.roll_back",
     "host.c:run_unnoted": "jtorch.engine.trace:_run_unnoted",
@@ -61,4 +61,4 @@ INSIDE = {      # functions that only C calls, in the files of these names, and 
     "walks.c:release": "jtorch.tape:OpNode.release",
 }
 
-PYTHON: dict[str, Callable[..., Any]] = {}      # the Python of MIRRORS, whether the extension stands in for it or not
+PYTHON: dict[str, Callable[..., Any]] = {}      # the original Python functions of MIRRORS
