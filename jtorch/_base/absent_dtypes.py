@@ -1,4 +1,4 @@
-"""dtypes that PyTorch has and no tensor can have here: their names can be compared, listed and shown."""
+"""PyTorch's dtypes that no tensor can have here. They can be compared, listed and printed."""
 from __future__ import annotations
 
 from typing import Any, NoReturn
@@ -10,7 +10,7 @@ _NARROW = "PyTorch's elements of less than a byte are not built; torch.int8 and 
 
 
 class AbsentDtype(dtype):
-    """A dtype by name. What asks for its elements raises NotImplementedError."""
+    """A dtype without elements: using it for a tensor raises NotImplementedError."""
 
     __slots__ = ("says",)
 
@@ -22,7 +22,7 @@ class AbsentDtype(dtype):
 
     @property
     def np(self) -> NoReturn:       # type: ignore[override]
-        """NotImplementedError: NumPy and JAX have no such elements either."""
+        """Raise NotImplementedError, since neither NumPy nor JAX has such elements."""
         raise NotImplementedError(f"torch.{self.name}: {self.says}")
 
     def __reduce__(self) -> Any:
@@ -38,5 +38,5 @@ globals().update(_ALL, chalf=_ALL["complex32"])
 
 
 def absent(name: str) -> AbsentDtype:
-    """The dtype of a name."""
+    """Return the absent dtype called ``name``."""
     return _ALL[name]

@@ -1,4 +1,4 @@
-"""Whether this process computes on an accelerator, and whether what is being traced is for a mesh or for other processes."""
+"""Flags: the process computes on an accelerator; the thread traces for a mesh; the thread traces for export."""
 from __future__ import annotations
 
 import contextlib
@@ -10,13 +10,13 @@ import jax
 
 
 def is_accelerated() -> bool:
-    """Whether JAX has an accelerator. Asks nothing of JAX in a process that has not started XLA."""
+    """Return whether JAX has an accelerator. Return False, without starting XLA, if XLA has not been started."""
     started = getattr(sys.modules.get("jax._src.xla_bridge"), "backends_are_initialized", None)
     return started is not None and started() and jax.default_backend() != "cpu"
 
 
 class _Tracing(threading.local):
-    """What a thread traces is for."""
+    """The purpose of what a thread traces."""
 
     is_mesh = is_portable = False
 
@@ -35,20 +35,20 @@ def _with(name: str, value: bool) -> Iterator[None]:
 
 
 def traced_for(is_mesh: bool) -> contextlib.AbstractContextManager[None]:
-    """What is traced in the block is for one device or a mesh, on which XLA cuts up what it knows."""
+    """Trace for a mesh, or for one device, in the block. On a mesh XLA can partition only its own ops."""
     return _with("is_mesh", is_mesh)
 
 
 def traced_for_others() -> contextlib.AbstractContextManager[None]:
-    """What is traced in the block is written down for other processes, which have XLA's own ops alone."""
+    """Trace for export in the block. Other processes have only XLA's own ops, no custom handlers."""
     return _with("is_portable", True)
 
 
 def is_portable() -> bool:
-    """Whether what this thread traces is for other processes."""
+    """Return whether this thread traces for other processes."""
     return _tracing.is_portable
 
 
 def is_spread() -> bool:
-    """Whether what this thread traces is for a mesh."""
+    """Return whether this thread traces for a mesh."""
     return _tracing.is_mesh

@@ -1,4 +1,4 @@
-"""What to write instead: notes of errors, which Python shows below them. The errors' own texts stay PyTorch's."""
+"""Notes that Python prints below errors, with advice. The messages of the errors stay PyTorch's."""
 from __future__ import annotations
 
 from typing import TypeVar
@@ -8,14 +8,14 @@ _OF_JAX = "For simplicity, JAX has removed its internal frames"
 
 
 def advised(error: E, advice: str) -> E:
-    """The error with a note that says what to write instead."""
+    """Return the error after adding a note to it, unless it has the note already."""
     if advice not in getattr(error, "__notes__", ()):
         error.add_note(advice)
     return error
 
 
 def without_jax_notes(error: E) -> E:
-    """The error without what JAX says of how it shortens tracebacks, where the error is not about JAX."""
+    """Return the error without JAX's note on shortened tracebacks."""
     notes = getattr(error, "__notes__", None)
     if notes:
         notes[:] = [n for n in notes if _OF_JAX not in n]
@@ -31,7 +31,7 @@ UNDER_JIT = ("Under jax.jit values are not known. Choose with torch.where(condit
              "jax.jit out, since jtorch compiles what repeats.")
 COPY_FIRST = "Write y = y + 1 in place of y += 1, or y.clone() before the write: backward needs what was there."
 
-# By what has been given in place of a tensor.
+# Maps the library of an object that was given in place of a tensor to the advice.
 _INSTEAD = {
     "numpy": "NumPy's arrays become tensors by torch.from_numpy(array), or torch.as_tensor(array).",
     "jax": "JAX's arrays become tensors by torch.from_jax(array).",
@@ -42,7 +42,7 @@ _INSTEAD = {
 
 
 def instead_of(given: object) -> str:
-    """What to write where something that is not a tensor was given for one; empty where nothing is known."""
+    """Return the advice for an object that was given in place of a tensor, or ""."""
     home = type(given).__module__.split(".")[0]
     if home == "torch" and not hasattr(given, "detach"):
         return ""

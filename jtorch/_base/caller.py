@@ -1,4 +1,4 @@
-"""Where in the user's program a call comes from: for warnings, traces and reports."""
+"""The line of the user's program that a call comes from, for warnings, traces and reports."""
 from __future__ import annotations
 
 import os
@@ -10,12 +10,12 @@ from types import FrameType
 import jax
 
 _PACKAGE = f"{Path(__file__).parent.parent}{os.sep}"
-_OURS = (_PACKAGE, "<jtorch ")      # the package's files, and the code it makes
-_NOT_THE_USERS = (*_OURS, f"{Path(jax.__file__).parent}{os.sep}")       # JAX stands in between where an op is traced
+_OURS = (_PACKAGE, "<jtorch ")      # the package's files and its generated code
+_NOT_THE_USERS = (*_OURS, f"{Path(jax.__file__).parent}{os.sep}")       # JAX's frames occur while an op is traced
 
 
 def is_ours(filename: str) -> bool:
-    """Whether a source file is one of the package's."""
+    """Return whether a source file belongs to the package."""
     return filename.startswith(_OURS)
 
 
@@ -25,7 +25,7 @@ _LIBRARIES = (*_NOT_THE_USERS, *[f"{_SITE / name}{os.sep}" for name in ("jaxlib"
 
 
 def interrupts(error: BaseException) -> bool:
-    """Whether an error comes from outside of what was being done: no memory, or what a handler of the user's has raised."""
+    """Return whether an error interrupted the package: memory ran out, or a signal handler of the user raised it."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -33,18 +33,18 @@ def interrupts(error: BaseException) -> bool:
 
 
 def line() -> str:
-    """``file:line`` of the innermost frame that is the user's."""
+    """Return ``file:line`` of the user's innermost frame."""
     frame, _ = _innermost()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "?"
 
 
 def level() -> int:
-    """The ``stacklevel`` with which a warning of the caller shows the user's line."""
+    """Return the ``stacklevel`` for a warning of the caller that shows the user's line."""
     return _innermost()[1] - 1
 
 
 def _innermost() -> tuple[FrameType | None, int]:
-    """The innermost frame that is the user's, and how many frames it is above this function's caller."""
+    """Return the user's innermost frame and its distance from this function's caller."""
     frame: FrameType | None = sys._getframe(1)
     above = 1
     while frame is not None and not _is_the_users[frame.f_code.co_filename]:
@@ -53,14 +53,14 @@ def _innermost() -> tuple[FrameType | None, int]:
 
 
 class _Files(dict[str, bool]):
-    """Whether a source file is the user's; each is looked at once."""
+    """A cache: maps a source file to True if it is the user's."""
 
     def __missing__(self, filename: str) -> bool:
-        if len(self) > MAX_FILES:       # code made by a program has names without end
+        if len(self) > MAX_FILES:       # generated code may have endlessly many names
             self.clear()
         found = self[filename] = not filename.startswith(_NOT_THE_USERS)
         return found
 
 
-MAX_FILES = 10_000
+MAX_FILES = 10_000      # entries of the cache; more cost memory
 _is_the_users = _Files()

@@ -1,4 +1,4 @@
-"""Generated code that is compiled once and kept beside Python's own compiled files, under the same rules."""
+"""A cache of compiled generated code, in ``__pycache__`` like Python's own compiled files."""
 from __future__ import annotations
 
 import hashlib
@@ -12,10 +12,10 @@ _WRITTEN_BY = (importlib.util.MAGIC_NUMBER, sys.flags.optimize)
 
 
 def compiled(source: str, filename: str, module: str) -> CodeType:
-    """``compile(source, filename, "exec")``, read from the ``__pycache__`` of the file ``module`` where it was kept.
+    """Return ``compile(source, filename, "exec")``, cached in the ``__pycache__`` of the file ``module``.
 
-    What is kept names the source by its SHA-256, and the version of Python. ``PYTHONDONTWRITEBYTECODE`` keeps nothing, and
-    ``PYTHONPYCACHEPREFIX`` says where, as they do for modules; a folder that cannot be written to is no error.
+    The key is a SHA-256 of the source, the file name and Python's version. ``PYTHONDONTWRITEBYTECODE`` and
+    ``PYTHONPYCACHEPREFIX`` work as they do for modules. A folder that is not writable is no error.
     """
     place = _place(module)
     key = hashlib.sha256(repr((_WRITTEN_BY, filename)).encode() + source.encode()).digest()
@@ -31,7 +31,7 @@ def compiled(source: str, filename: str, module: str) -> CodeType:
 def _place(module: str) -> str | None:
     try:
         return importlib.util.cache_from_source(module) + ".made"
-    except NotImplementedError:     # a Python without such files
+    except NotImplementedError:     # this Python has no compiled files
         return None
 
 
@@ -39,7 +39,7 @@ def _read(place: str, key: bytes) -> CodeType | None:
     try:
         with open(place, "rb") as file:
             return marshal.loads(file.read()) if file.read(len(key)) == key else None
-    except (OSError, ValueError, EOFError, TypeError):      # none, or one that another program has damaged
+    except (OSError, ValueError, EOFError, TypeError):      # the file is missing or damaged
         return None
 
 
@@ -49,6 +49,6 @@ def _write(place: str, content: bytes) -> None:
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(os.open(mine, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666), "wb") as file:
             file.write(content)
-        os.replace(mine, place)     # so that nobody reads a half of it
+        os.replace(mine, place)     # atomic, so other processes never read part of a file
     except OSError:
         pass

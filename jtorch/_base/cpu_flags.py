@@ -1,11 +1,11 @@
-"""What the CPU can do, as Linux tells."""
+"""The CPU's instruction sets, as Linux reports them."""
 from __future__ import annotations
 
 import functools
 import pathlib
 import platform
 
-# PyTorch's names of what x86 CPUs can do, and Linux's where they are other ones.
+# Maps PyTorch's names of instruction sets to Linux's.
 X86 = {**{name: name for name in (
     "sse sse2 ssse3 sse4_1 sse4_2 sse4a avx avx2 avx_vnni avx512_vbmi2 avx512_bitalg avx512_vpopcntdq avx512_vnni avx512_bf16 "
     "avx512_fp16 avx512_vp2intersect avx512_4vnniw avx_vnni_int8 avx_vnni_int16 avx_ne_convert amx_bf16 amx_tile amx_int8 "
@@ -20,7 +20,7 @@ ARM = {"neon": "asimd", "fp16_arith": "asimdhp", "bf16": "bf16", "i8mm": "i8mm",
 
 @functools.cache
 def flags() -> frozenset[str]:
-    """Linux's words for what this CPU can do; none elsewhere."""
+    """Return Linux's flags of this CPU, or nothing on other systems."""
     try:
         return frozenset(pathlib.Path("/proc/cpuinfo").read_text().split())
     except OSError:
@@ -29,7 +29,7 @@ def flags() -> frozenset[str]:
 
 @functools.cache
 def capabilities() -> dict[str, bool | str]:
-    """By PyTorch's names: the architecture, and whether the CPU has each set of instructions, as far as the system tells."""
+    """Return the architecture and, by PyTorch's names, whether the CPU has each instruction set."""
     machine = platform.machine()
     names = X86 if machine in ("x86_64", "AMD64") else ARM if machine in ("aarch64", "arm64") else {}
     return {"architecture": machine, **{name: flag in flags() for name, flag in names.items()}}

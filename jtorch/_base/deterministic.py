@@ -1,4 +1,4 @@
-"""Whether a program has asked for deterministic algorithms: all are, but it then sees in new memory what it does in PyTorch."""
+"""The setting for deterministic algorithms. All algorithms are deterministic; the setting only fills new memory."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,27 +10,27 @@ from jtorch.dtype import dtype
 
 
 class Deterministic:
-    """What was asked for with ``torch.use_deterministic_algorithms``, and ``torch.utils.deterministic``."""
+    """The settings of ``torch.use_deterministic_algorithms`` and ``torch.utils.deterministic``."""
 
     on = False
     warn_only = False
-    fills = True        # memory that ``torch.empty`` and its like give is filled then
+    fills = True        # fill the memory of ``torch.empty`` while ``on`` is set
 
 
 def choose(on: bool, warn_only: bool) -> None:
-    """Says what was asked for."""
+    """Set whether deterministic algorithms are requested, and whether others only warn."""
     Deterministic.on, Deterministic.warn_only = on, warn_only
 
 
 def set_fills(mode: Any) -> None:
-    """Chooses whether new memory is filled."""
+    """Set whether new memory is filled in deterministic mode."""
     if not isinstance(mode, bool):
         raise RuntimeError(f"expected a bool, but got {type(mode).__name__}")
     Deterministic.fills = mode
 
 
 def number_for_new_memory(d: dtype) -> Any:
-    """What new memory is filled with: a number that shows up; None where it is left as it is."""
+    """Return the number to fill new memory with (a nan, or the largest integer), or None."""
     if not (Deterministic.on and Deterministic.fills):
         return None
     if d.is_floating_point or d.is_complex:

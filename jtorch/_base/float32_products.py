@@ -1,7 +1,7 @@
-"""How exact products of float32 may be on an accelerator: one setting of PyTorch with several names.
+"""The precision of float32 products on an accelerator. PyTorch has several names for this setting.
 
-TF32 rounds the factors to 10 bits, for matrix units that are some eight times quicker. As in PyTorch, matrix products are exact
-unless told otherwise and convolutions are not. A CPU multiplies float32 as it is.
+TF32 rounds the factors to 10 bits of mantissa for faster matrix units. As in PyTorch, convolutions use TF32 by default and
+matrix products do not. On a CPU products are always float32.
 """
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ _matmul = {"precision": "highest"}
 
 
 def matmul_precision() -> str:
-    """highest, high or medium, as it was chosen."""
+    """Return the precision that was chosen: "highest", "high" or "medium"."""
     return _matmul["precision"]
 
 
 def choose_matmul(precision: str) -> None:
-    """Chooses one of ``OF_MATMUL``."""
+    """Choose one of ``OF_MATMUL``."""
     _matmul["precision"] = precision
     _chosen["matmul"] = OF_MATMUL[precision]
 
 
 def get(what: str) -> str:
-    """The precision chosen for a kind of op, or for all if it has none of its own."""
+    """Return the precision of a kind of op, or the generic precision if none was chosen for it."""
     own = _chosen[what]
     return _chosen["generic"] if own == "none" else own
 
 
 def choose(what: str, precision: str) -> None:
-    """Chooses one of ``PRECISIONS`` for a kind of op."""
+    """Choose one of ``PRECISIONS`` for a kind of op."""
     _chosen[what] = precision
     if what == "matmul":
         _matmul["precision"] = "high" if precision == "tf32" else "highest"
 
 
 def are_quick(what: str) -> bool:
-    """Whether products of this kind (matmul, conv) may use TF32."""
+    """Return whether products of this kind (matmul, conv) may use TF32."""
     return get(what) == "tf32"

@@ -1,4 +1,4 @@
-"""torch.Generator: a stream of PyTorch's CPU numbers, or, for an accelerator, a JAX key and how often it was used."""
+"""torch.Generator: the stream of PyTorch's CPU numbers or, on an accelerator, a JAX key and an offset."""
 from __future__ import annotations
 
 from typing import Any
@@ -15,7 +15,7 @@ _STEP = 4                                                           # PyTorch co
 
 
 class Generator:
-    """A source of random numbers with a state of its own. See torch.Generator."""
+    """A source of random numbers with its own state. See torch.Generator."""
 
     __slots__ = ("_device", "_key", "_offset", "_seed", "stream")
 
@@ -27,11 +27,11 @@ class Generator:
 
     @property
     def device(self) -> Device:
-        """Whose numbers these are."""
+        """The device that the numbers are drawn for."""
         return self._device
 
     def manual_seed(self, seed: int, /) -> Generator:
-        """Starts again from ``seed`` and returns the generator."""
+        """Start again from ``seed`` and return the generator."""
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")  # noqa: TRY004
         if self.stream is not None:
@@ -40,22 +40,22 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Starts again from a seed of the system's entropy and returns the seed."""
+        """Start again from a seed of the system's entropy and return the seed."""
         self.manual_seed(Stream().seed())
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed this generator was started with."""
+        """Return the seed this generator was started with."""
         return self.stream.initial_seed() if self.stream is not None else self._seed
 
     def get_state(self) -> Any:
-        """The state as a tensor of bytes, the same that PyTorch gives."""
+        """Return the state as a tensor of bytes in PyTorch's format."""
         if self.stream is not None:
             return seam.state_to_tensor(self.stream.get_state())
         return seam.state_to_tensor(np.array([(self._seed, self._offset)], _STATE_OF_KEY).view(np.uint8))
 
     def set_state(self, new_state: Any, /) -> Generator:
-        """Goes to a state that get_state gave."""
+        """Set the state to one that ``get_state`` returned."""
         raw = seam.state_from_tensor(new_state)
         if raw.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
@@ -69,28 +69,28 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """Another generator in the same state."""
+        """Return another generator in the same state."""
         other = Generator(self.device)
         other.set_state(self.get_state())
         return other
 
     def graphsafe_get_state(self) -> Generator:
-        """NotImplementedError, as for PyTorch's CPU: there are no CUDA graphs here."""
+        """Raise NotImplementedError, as PyTorch does on the CPU, since there are no CUDA graphs."""
         raise NotImplementedError("graphsafe_get_state is not supported in this Generator")
 
     def graphsafe_set_state(self, state: Generator, /) -> Generator:
-        """NotImplementedError, as for PyTorch's CPU: there are no CUDA graphs here."""
+        """Raise NotImplementedError, as PyTorch does on the CPU, since there are no CUDA graphs."""
         if not isinstance(state, Generator):
             raise TypeError(f"expected a Generator, but got {type(state).__name__}")
         raise NotImplementedError("graphsafe_set_state is not supported in this Generator")
 
     def get_offset(self) -> int:
-        """How far an accelerator's generator has gone."""
+        """Return the offset of an accelerator's generator."""
         self._require_key()
         return self._offset
 
     def set_offset(self, offset: int, /) -> Generator:
-        """Moves an accelerator's generator to ``offset``."""
+        """Move an accelerator's generator to ``offset``."""
         self._require_key()
         if offset % _STEP:
             raise RuntimeError("offset must be a multiple of 4")
@@ -102,7 +102,7 @@ class Generator:
             raise RuntimeError("CPU Generator does not use offset")
 
     def next_key(self) -> Any:
-        """A JAX key that no other call gets; on the CPU it comes from the stream."""
+        """Return a new JAX key. A CPU generator draws the key from its stream."""
         import jax
 
         if self.stream is not None:
@@ -117,13 +117,13 @@ class Generator:
         return Generator, (self._device,), (self.initial_seed(), offset, self.get_state())
 
     def __setstate__(self, state: tuple) -> None:
-        seed, _, raw = state        # the bytes of an accelerator's state hold the offset too
+        seed, _, raw = state        # an accelerator's state includes the offset
         self.manual_seed(seed)
         self.set_state(raw)
 
 
 def _place(given: Any) -> Device:
-    """The device that numbers are drawn for; an error where there is none that draws any."""
+    """Return the generator's device. Raise PyTorch's errors for a device without generators."""
     place = as_device("cpu" if given is None else given, "Generator")
     if place.type == "meta":
         raise RuntimeError("META device type not an accelerator.")

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 
 class layout:
-    """How elements are laid out: all of them (``torch.strided``), or some with their places (``torch.sparse_coo``, …)."""
+    """The storage scheme of a tensor: all elements (``torch.strided``), or some with indices (``torch.sparse_coo``, …)."""
 
     __module__ = "jtorch"
 
@@ -22,9 +22,9 @@ strided = layout("strided")
 sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")
 sparse_csc = layout("sparse_csc")
-sparse_bsr = layout("sparse_bsr")       # this one and those below: named, but no tensor has it
+sparse_bsr = layout("sparse_bsr")       # no tensor has this layout or the following ones
 sparse_bsc = layout("sparse_bsc")
 jagged = layout("jagged")
 IN_WORDS = {strided: "Strided", sparse_coo: "Sparse", sparse_csr: "SparseCsr", sparse_csc: "SparseCsc", sparse_bsr: "SparseBsr",
-            sparse_bsc: "SparseBsc", jagged: "Jagged"}        # as messages say them
-in_use: set[layout] = set()       # the sparse ones of which tensors have been made in this process
+            sparse_bsc: "SparseBsc", jagged: "Jagged"}        # names in messages
+in_use: set[layout] = set()       # sparse layouts of tensors that this process has made

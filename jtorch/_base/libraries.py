@@ -1,6 +1,6 @@
-"""Imports the libraries that jtorch is built on, although a file of such a name lies beside the user's program.
+"""Imports the libraries that jtorch needs, even if a file beside the user's program has the same name.
 
-Python looks beside the program first, and a user's ``jax.py`` would be taken for JAX. ``import jtorch`` imports this first.
+Python searches the program's folder first, so a user's ``jax.py`` would hide JAX. ``import jtorch`` imports this module first.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def shadowed(folder: str) -> list[str]:
 
 
 def warn_of(folder: str) -> None:
-    """Warn of files in the folder of the user's program that an import does not find."""
+    """Warn of files in ``folder`` that an import cannot find, since a library of that name is loaded."""
     for name in shadowed(folder):
         if name in sys.modules:
             warnings.warn(f"{os.path.join(folder, name)}.py has the name of a library that jtorch is built on: `import {name}` "

@@ -1,4 +1,4 @@
-"""The stream that PyTorch's CPU random numbers come from: MT19937 and the normal sample kept for the next call."""
+"""The stream of PyTorch's CPU random numbers: MT19937, and a normal sample kept for the next call."""
 from __future__ import annotations
 
 import ctypes
@@ -15,12 +15,12 @@ import numpy as np
 from jtorch._base import seam
 
 DEFAULT_SEED = 67280421310721
-WORDS = 624                         # of MT19937's state
-_FEW = 8192                         # for more words NumPy's integers() is faster than random_raw()
-_BLOCK = 1 << 15                    # numbers made at once, which stay in the processor's cache
+WORDS = 624                         # words of MT19937's state
+_FEW = 8192                         # words; for larger draws NumPy's integers() is faster than random_raw()
+_BLOCK = 1 << 15                    # numbers per block; a larger block leaves the processor's cache
 _LOW, _STEP = np.uint32(0xFFFFFF), np.float32(2.0**-24)
 
-# The bytes of torch.get_rng_state(): the layout of PyTorch's C++ struct, padding included.
+# The layout of torch.get_rng_state(): PyTorch's C++ struct with its padding.
 _LAYOUT = np.dtype({
     "names": ["seed", "left", "seeded", "next", "state", "normal", "normal_valid", "float_normal",
               "float_normal_valid"],
@@ -31,21 +31,21 @@ _LAYOUT = np.dtype({
 
 
 def seed_of(number: int) -> int:
-    """The unsigned 64-bit seed that ``number`` stands for; negative numbers count from 2**64."""
+    """Return the unsigned 64-bit seed that ``number`` stands for; negative numbers count from 2**64."""
     if not -(1 << 63) <= number < 1 << 64:
         raise ValueError("Overflow when unpacking long long")
     return number % (1 << 64)
 
 
 def _memory_of(bits: np.random.MT19937) -> np.ndarray:
-    """The state of NumPy's generator where it lies: the words and the number of those used."""
+    """Return a view of the memory of NumPy's generator: the state's words, then the number of used words."""
     memory = (ctypes.c_uint32 * (WORDS + 1)).from_address(bits.ctypes.state_address)
     return np.frombuffer(memoryview(memory).cast("B"), np.uint32)
 
 
 @cache
 def _memory_is_known() -> bool:
-    """Whether NumPy keeps the state as _memory_of says, which it does not promise."""
+    """Return whether NumPy's memory has the layout that ``_memory_of`` assumes, which NumPy does not guarantee."""
     bits = np.random.MT19937(0)
     bits.random_raw(5)
     state = bits.state["state"]
@@ -53,9 +53,9 @@ def _memory_is_known() -> bool:
 
 
 class Stream:
-    """PyTorch's CPU generator: the same words from the same seed, and the same state bytes.
+    """PyTorch's CPU generator, with the same words for the same seed and the same state bytes.
 
-    ``next_normal`` is the second sample of the last pair that was made one at a time; the next single normal uses it.
+    Single normal samples are made in pairs. ``next_normal`` holds the second sample of the last pair for the next call.
     """
 
     __slots__ = ("_bits", "_fresh", "_integers", "_memory", "_raw", "lock", "next_float_normal", "next_normal",
@@ -69,7 +69,7 @@ class Stream:
         self.manual_seed(seed)
 
     def manual_seed(self, seed: int) -> None:
-        """Starts the stream of ``seed`` (of which MT19937 uses the low 32 bits)."""
+        """Start the stream of ``seed`` (of which MT19937 uses the low 32 bits)."""
         value = seed_of(seed)
         with self.lock:
             self.seed_value = value
@@ -79,16 +79,16 @@ class Stream:
             self.next_float_normal: float | None = None
 
     def seed(self) -> int:
-        """Starts the stream of a seed from the system's entropy and returns the seed."""
+        """Start the stream of a seed from the system's entropy and return the seed."""
         self.manual_seed(secrets.randbits(64))
         return self.seed_value
 
     def initial_seed(self) -> int:
-        """The seed this stream was started with."""
+        """Return the seed this stream was started with."""
         return self.seed_value
 
     def words(self, n: int) -> np.ndarray:
-        """The next ``n`` words of 32 bits."""
+        """Return the next ``n`` words of 32 bits."""
         with self.lock:
             self._fresh = self._fresh and not n
             return self._words(n)
@@ -103,7 +103,7 @@ class Stream:
         return self._integers(0, 1 << 32, n, dtype=np.uint32)
 
     def _saved(self) -> Any:
-        """What _restore needs to go back to this state of NumPy's generator."""
+        """Return the state of NumPy's generator, for ``_restore``."""
         return self._bits.state if self._memory is None else self._memory.copy()
 
     def _restore(self, saved: Any) -> None:
@@ -113,24 +113,24 @@ class Stream:
             self._memory[:] = saved
 
     def long_words(self, n: int) -> np.ndarray:
-        """The next ``n`` words of 64 bits: two draws each, the high half first."""
+        """Return the next ``n`` words of 64 bits: two draws each, the high half first."""
         pairs = self.words(2 * n).astype(np.uint64)
         return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
 
     def low_bits(self, n: int) -> np.ndarray:
-        """The low 24 bits of ``n`` words, as int32 (which becomes a float faster than uint32 does)."""
+        """Return the low 24 bits of ``n`` words as int32, which converts to float faster than uint32."""
         words = self.words(n)
         words &= _LOW
         return words.view(np.int32)
 
     def floats(self, n: int) -> np.ndarray:
-        """``n`` float32 in [0, 1): the low 24 bits of a word each."""
+        """Return ``n`` float32 in [0, 1), each from the low 24 bits of a word."""
         x = self.low_bits(n).astype(np.float32)
         x *= _STEP
         return x
 
     def doubles(self, n: int) -> np.ndarray:
-        """``n`` float64 in [0, 1): the low 53 bits of two words each."""
+        """Return ``n`` float64 in [0, 1), each from the low 53 bits of two words."""
         pairs = self.words(2 * n)
         high = (pairs[0::2] & np.uint32(0x1FFFFF)).astype(np.float64)
         high *= 2.0**32
@@ -139,8 +139,8 @@ class Stream:
         return high
 
     def below(self, n: int, p: float) -> np.ndarray:
-        """``doubles(n) < p``, mostly by the high half of the 53 bits: a quarter of the time."""
-        first, rest = divmod(math.ceil(math.ldexp(p, 53)), 1 << 32)     # exact: x < p where the 53 bits are less than this
+        """Return ``doubles(n) < p``. Comparing the high words decides most elements, which is faster."""
+        first, rest = divmod(math.ceil(math.ldexp(p, 53)), 1 << 32)     # exact: x < p if and only if its 53 bits are below this
         made = np.empty(n, bool)
         with self.lock:
             for at in range(0, n, _BLOCK):
@@ -154,7 +154,7 @@ class Stream:
 
     @contextmanager
     def one_by_one(self, expected: int) -> Iterator[Callable[[], float]]:
-        """A function that gives the next double, for loops that cannot say how many they need (``expected`` or so)."""
+        """Yield a function that returns the next double, for loops that need about ``expected`` doubles."""
         feed = self._feed(max(16, min(expected, 4096)))
         try:
             yield feed.__next__
@@ -168,14 +168,14 @@ class Stream:
                 for value in self.doubles(block).tolist():
                     used += 1
                     yield value
-            except GeneratorExit:       # put back what was not asked for
+            except GeneratorExit:       # put back unused numbers
                 self._fresh = fresh
                 self._restore(saved)
                 self.words(2 * used)
                 raise
 
     def get_state(self) -> np.ndarray:
-        """The 5056 bytes that torch.get_rng_state() returns for a generator in this state."""
+        """Return the 5056 bytes that torch.get_rng_state() returns for a generator in this state."""
         raw = np.zeros(_LAYOUT.itemsize, np.uint8)
         s, (key, used) = raw.view(_LAYOUT)[0], self._key()
         s["seed"], s["seeded"], s["state"] = self.seed_value, 1, key
@@ -186,14 +186,14 @@ class Stream:
         return raw
 
     def _key(self) -> tuple[np.ndarray, int]:
-        """The words of MT19937's state and how many of them are used."""
+        """Return the words of MT19937's state and how many of them are used."""
         if self._memory is not None:
             return self._memory[:WORDS], int(self._memory[WORDS])
         state = self._bits.state["state"]
         return state["key"], state["pos"]
 
     def set_state(self, raw: np.ndarray) -> None:
-        """Goes to a state that get_state, or PyTorch, gave."""
+        """Set the state to one that ``get_state`` or PyTorch returned."""
         if raw.size != _LAYOUT.itemsize:
             raise RuntimeError(f"Expected a CPUGeneratorImplState of size {_LAYOUT.itemsize} but found the input RNG "
                                f"state size to be {raw.size}")
@@ -214,7 +214,7 @@ class Stream:
             self._memory[:WORDS], self._memory[WORDS] = key, used
 
     def clone(self) -> Stream:
-        """Another stream in the same state."""
+        """Return another stream in the same state."""
         other = Stream()
         other.set_state(self.get_state())
         return other

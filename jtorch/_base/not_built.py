@@ -1,6 +1,6 @@
-"""The parts of PyTorch that are not here, as modules whose names can be imported and raise NotImplementedError when used.
+"""Modules of PyTorch that are not built. Their names can be imported and raise NotImplementedError when used.
 
-So a program that imports ``torch.distributed`` and then asks ``is_available()`` runs, and one that goes on says what it lacks.
+So a program may import such a module and ask ``is_available()``. Using more of it raises an error that names the missing part.
 """
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 
 class NotBuiltError(NotImplementedError, AttributeError):
-    """A name of PyTorch's that is not here; ``hasattr`` is False for it."""
+    """The error for a PyTorch name that is not built. ``hasattr`` returns False for the name."""
 
 
-# Module: what can be done instead, or what is the case.
+# Maps each module to advice: an alternative, or the reason.
 _SPREAD = "In one process, jax.sharding spreads a computation over several devices."
 _QUANTIZED = "Quantized tensors are not built; torch.bfloat16 halves memory."
 _CHECKPOINTS = "torch.distributed.checkpoint.save and load keep what ranks share; state_dict.get_model_state_dict gives it whole."
@@ -55,12 +55,12 @@ MODULES = {
 }
 
 
-# Names that PyTorch lacks too where it was built without them, and packages ask about.
+# Names that packages ask for and that PyTorch builds without the feature lack too.
 _ABSENT = {("jtorch.distributed.rpc", "api")}
 
 
 class NotBuiltMeta(type):
-    """Lets a name be a default argument, a base class, the second argument of isinstance; calling it raises."""
+    """The metaclass of placeholders: they may be default arguments, base classes or arguments of isinstance, but not called."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
@@ -75,14 +75,14 @@ class NotBuiltMeta(type):
 
 
 def placeholder(module: str, name: str) -> Any:
-    """What stands for ``module.name``."""
+    """Return a placeholder for ``module.name``."""
     known = next((m for m in _prefixes(module) if m in MODULES), None)
     says = f"torch.{module}.{name} is not built. {MODULES.get(known, '') if known else ''}".rstrip()
     return NotBuiltMeta(name, (), {"__module__": module, "_says": says, "__doc__": says})
 
 
 def placeholders(module: str) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for a file of PyTorch's name: each public name of it raises when it is used."""
+    """Return a module's ``__getattr__`` that gives a placeholder for each public name."""
     def find(name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"module 'torch.{module}' has no attribute {name!r}")
@@ -96,7 +96,7 @@ def _prefixes(module: str) -> list[str]:
 
 
 class NotBuilt(ModuleType):
-    """A module of PyTorch's that is not here: every public name can be had, and says so when it is called."""
+    """A PyTorch module that is not built. Every public name is a placeholder."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or (self.__name__, name) in _ABSENT:
@@ -105,25 +105,25 @@ class NotBuilt(ModuleType):
 
 
 def _answers(name: str) -> dict[str, Callable]:
-    """What can be answered all the same: that nothing is there."""
+    """Return the functions of a module that work: those that report that no device is available."""
     if name in ("mps", "xpu", "mtia"):
         return {"is_available": lambda: False, "is_initialized": lambda: False, "device_count": lambda: 0}
     return {}
 
 
 def make_modules() -> None:
-    """Puts the modules where they can be imported; attributes of modules that have files are left alone."""
+    """Register the modules in ``sys.modules`` and as attributes of loaded parents."""
     for name, instead in MODULES.items():
         full = f"jtorch.{name}"
         module = sys.modules[full] = NotBuilt(full, f"torch.{name}: not built. {instead}")
         module.__dict__.update(_answers(name), __path__=[])
         parent, _, short = full.rpartition(".")
-        if parent in sys.modules:       # else it is loaded later, and finds this one
+        if parent in sys.modules:       # a parent loaded later finds the module in sys.modules
             setattr(sys.modules[parent], short, module)
 
 
 def part_of(full: str) -> NotBuilt | None:
-    """The module ``full``, made now, if it is a part of one that is not built."""
+    """Return a new module called ``full`` if its parent is a module that is not built, else None."""
     parent = sys.modules.get(full.rpartition(".")[0])
     if not isinstance(parent, NotBuilt):
         return None

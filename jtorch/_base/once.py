@@ -1,4 +1,4 @@
-"""Functions that must run once in a process, although several threads call them for the first time at once."""
+"""Functions that run once in a process, even if several threads call them at the same time."""
 from __future__ import annotations
 
 import functools
@@ -10,7 +10,7 @@ R = TypeVar("R")
 
 
 def once(fn: Callable[[], R]) -> Callable[[], R]:
-    """``functools.cache`` of a function without arguments that is not safe to run twice. Other threads wait for its result."""
+    """Cache the result of a function without arguments and run it only once. Other threads wait for the result."""
     lock = threading.RLock()
     made: list[R] = []
 

@@ -1,6 +1,6 @@
-"""Trees of containers: which classes are containers, a tree's leaves in order, and its form without them.
+"""PyTorch's pytrees: the registry of container classes, flattening and tree specs.
 
-PyTorch's trees, not JAX's: dicts keep their order and None is a leaf. ``torch.utils._pytree`` and ``torch.func`` use them.
+Unlike in JAX's pytrees, dicts keep their order and None is a leaf. ``torch.utils._pytree`` and ``torch.func`` use this module.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Context = Any
 
 
 class NodeDef(NamedTuple):
-    """How a container is taken apart and put together: children, and a context that holds all else of it."""
+    """The functions of a container class: flattening to (children, context), and unflattening."""
 
     type: type
     flatten_fn: Callable[[Any], tuple[list, Context]]
@@ -31,7 +31,7 @@ _lock = threading.RLock()
 
 
 def register(cls: Any, flatten_fn: Callable, unflatten_fn: Callable, flatten_with_keys_fn: Callable | None = None) -> None:
-    """Makes a class a container; a warning where it is one already."""
+    """Register a class as a container. Warn if it is registered already."""
     with _lock:
         if cls in SUPPORTED_NODES:
             warned.warn(f"{cls} is already registered as pytree node. Overwriting the previous registration.")
@@ -42,7 +42,7 @@ def register(cls: Any, flatten_fn: Callable, unflatten_fn: Callable, flatten_wit
 
 @dataclass(frozen=True)
 class SequenceKey:
-    """A place in a sequence."""
+    """An index of a sequence."""
 
     idx: int
 
@@ -50,7 +50,7 @@ class SequenceKey:
         return f"[{self.idx!r}]"
 
     def get(self, sequence: Sequence) -> Any:
-        """What is there."""
+        """Return the element."""
         return sequence[self.idx]
 
 
@@ -64,7 +64,7 @@ class MappingKey:
         return f"[{self.key!r}]"
 
     def get(self, mapping: Mapping) -> Any:
-        """What is there."""
+        """Return the value."""
         return mapping[self.key]
 
 
@@ -78,14 +78,14 @@ class GetAttrKey:
         return f".{self.name}"
 
     def get(self, obj: Any) -> Any:
-        """What is there."""
+        """Return the attribute's value."""
         return getattr(obj, self.name)
 
 
 # ---------------------------------------------------------------- the containers of Python
 
 def is_namedtuple_class(cls: Any) -> bool:
-    """Whether a class was made by ``namedtuple``, or derives from one that was."""
+    """Return whether a class was made by ``namedtuple`` or derives from such a class."""
     fields = getattr(cls, "_fields", None)
     return isinstance(cls, type) and issubclass(cls, tuple) and type(fields) is tuple \
         and all(type(f) is str for f in fields) and callable(getattr(cls, "_make", None)) \
@@ -93,33 +93,33 @@ def is_namedtuple_class(cls: Any) -> bool:
 
 
 def is_structseq_class(cls: Any) -> bool:
-    """Whether a class is a struct sequence of Python's, as ``time.struct_time`` is and as are the results of ``torch.max``."""
+    """Return whether a class is a struct sequence, such as ``time.struct_time`` and the results of ``torch.max``."""
     counts = [getattr(cls, n, None) for n in ("n_fields", "n_sequence_fields", "n_unnamed_fields")]
     return isinstance(cls, type) and cls.__bases__ == (tuple,) and all(isinstance(n, int) for n in counts)
 
 
 def list_flatten(d: Sequence) -> tuple[list, Context]:
-    """The elements, without context."""
+    """Return (elements, None)."""
     return list(d), None
 
 
 def list_flatten_with_keys(d: Sequence) -> tuple[list, Context]:
-    """(key, element) of each."""
+    """Return ([(key, element), ...], None)."""
     return [(SequenceKey(i), x) for i, x in enumerate(d)], None
 
 
 def dict_flatten(d: dict) -> tuple[list, Context]:
-    """The values, and the keys in their order."""
+    """Return (values, keys in their order)."""
     return list(d.values()), list(d)
 
 
 def dict_flatten_with_keys(d: dict) -> tuple[list, Context]:
-    """(key, value) of each."""
+    """Return ([(key, value), ...], keys in their order)."""
     return [(MappingKey(k), v) for k, v in d.items()], list(d)
 
 
 def dict_unflatten(values: Iterable, context: Context) -> dict:
-    """The dict of these keys."""
+    """Return the dict of the keys in ``context``."""
     return dict(zip(context, values, strict=True))
 
 
@@ -148,20 +148,20 @@ BUILTIN_TYPES = frozenset({*SUPPORTED_NODES, types.NoneType})
 
 
 def node_type(tree: Any) -> Any:
-    """The class that a tree's root is registered as, or would be."""
+    """Return the registry's key for a tree's root: its class, or ``namedtuple``."""
     cls = tree.__class__
     return namedtuple if is_namedtuple_class(cls) else cls
 
 
 def tree_is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether a tree has no containers, or ``is_leaf`` says so of its root."""
+    """Return whether a tree's root is no container, or ``is_leaf`` returns True for the root."""
     return node_type(tree) not in SUPPORTED_NODES or (is_leaf is not None and is_leaf(tree))
 
 
-# ---------------------------------------------------------------- the form of a tree
+# ---------------------------------------------------------------- tree specs
 
 class TreeSpec:
-    """The form of a tree: the class of its root, the class's context and the forms of the children. See torch.utils._pytree."""
+    """The structure of a tree: the root's class, its context and the children's specs. See torch.utils._pytree."""
 
     __slots__ = ("_children", "_context", "num_children", "num_leaves", "num_nodes", "type")
 
@@ -176,19 +176,19 @@ class TreeSpec:
     children_specs = property(operator.attrgetter("_children"))
 
     def is_leaf(self) -> bool:
-        """Whether the tree is a leaf."""
+        """Return whether the tree is a leaf."""
         return self.type is None
 
     def children(self) -> list[TreeSpec]:
-        """The forms of the children."""
+        """Return the specs of the children."""
         return self._children.copy()
 
     def child(self, index: int) -> TreeSpec:
-        """The form of one child."""
+        """Return the spec of one child."""
         return self._children[index]
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The tree with these leaves; ValueError where they are too many or too few."""
+        """Return the tree with these leaves. Raise ValueError for a wrong number of leaves."""
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
             raise ValueError(f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to a pytree "
@@ -201,13 +201,13 @@ class TreeSpec:
         return SUPPORTED_NODES[self.type].unflatten_fn([c._built(leaves) for c in self._children], self._context)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """The subtrees of a tree that begins as this form does; ValueError where it does not."""
+        """Return the subtrees of ``tree`` at this spec's leaves. Raise ValueError if the structures differ above them."""
         if self.type is None:
             return [tree]
         return [x for child, part in zip(self._children, self._parts_of(tree), strict=True) for x in child.flatten_up_to(part)]
 
     def _parts_of(self, tree: Any) -> list:
-        """The children of a tree whose root must be like this form's: of any standard dict for another one."""
+        """Return the children of a tree whose root must match this spec. The standard dict classes match each other."""
         kind = node_type(tree)
         if self.type in STANDARD_DICT_TYPES and kind in STANDARD_DICT_TYPES:
             return self._values_of(tree)
@@ -261,7 +261,7 @@ class TreeSpec:
 
 
 class LeafSpec(TreeSpec):
-    """The form of a leaf."""
+    """The spec of a leaf."""
 
     __slots__ = ()
 
@@ -276,7 +276,7 @@ LEAF = LeafSpec()
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list, TreeSpec]:
-    """The leaves of a tree in order, and its form."""
+    """Return (the leaves of a tree in order, its spec)."""
     leaves: list = []
     return leaves, _form(tree, leaves, is_leaf)
 
@@ -292,19 +292,22 @@ def _form(tree: Any, leaves: list, is_leaf: Callable | None) -> TreeSpec:
 
 
 def unflatten(leaves: Iterable[Any], spec: TreeSpec) -> Any:
-    """The tree of a form with these leaves."""
+    """Return the tree with a spec's structure and these leaves."""
     return spec.unflatten(leaves)
 
 
 def tree_map(func: Callable, tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """The tree with ``func`` of its leaves, and of what is in their places in other trees."""
+    """Apply ``func`` to each leaf of ``tree`` and the corresponding subtrees of ``rests``. Return the tree of results."""
     leaves, spec = flatten(tree, is_leaf)
     columns = [spec.flatten_up_to(rest) for rest in rests]
     return spec.unflatten([func(*each) for each in zip(leaves, *columns, strict=True)])
 
 
 def spread(prefix: Any, spec: TreeSpec, is_leaf: Callable[[Any], bool] | None = None) -> list | None:
-    """A value for each leaf of a form, from a tree that may stop above the leaves; None where they do not fit."""
+    """Return a value for each leaf of ``spec`` from a prefix tree, whose leaves count for whole subtrees.
+
+    Return None if the prefix does not match the spec.
+    """
     if tree_is_leaf(prefix, is_leaf):
         return [prefix] * spec.num_leaves
     if spec.is_leaf() or node_type(prefix) != spec.type:

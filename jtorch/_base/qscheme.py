@@ -1,9 +1,9 @@
-"""torch.qscheme: how quantized tensors map integers to numbers. The names are here, as settings have them; no tensor has one."""
+"""torch.qscheme: the mappings of quantized integers to numbers. Settings use the names; no tensor is quantized."""
 from __future__ import annotations
 
 
 class qscheme:      # noqa: N801
-    """A way of quantizing: one scale for a tensor or one per channel, with or without an offset. See torch.qscheme."""
+    """A quantization scheme: a scale per tensor or per channel, with or without an offset. See torch.qscheme."""
 
     def __init__(self, name: str):
         self.name = name

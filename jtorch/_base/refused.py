@@ -1,4 +1,4 @@
-"""Functions of PyTorch's that are not here: their names can be imported, and a call raises NotImplementedError."""
+"""PyTorch functions that are not built. They can be imported, and calling them raises NotImplementedError."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def refused(name: str, instead: str) -> Callable:
-    """What stands for the function ``name`` (its path without ``torch.``); ``instead``: what can be done."""
+    """Return a placeholder for the function ``torch.<name>``. ``instead``: advice for the error message."""
     says = f"torch.{name} is not built; {instead}"
 
     def refuse(*args: Any, **kwargs: Any) -> Any:

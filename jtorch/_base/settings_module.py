@@ -1,4 +1,4 @@
-"""Modules of settings that programs read, write and patch, as PyTorch's ``torch._dynamo.config``."""
+"""Modules of settings that programs read, assign and patch, such as ``torch._dynamo.config``."""
 from __future__ import annotations
 
 import contextlib
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class SettingsModule(ModuleType):
-    """A module whose public names are settings: only those that it has can be set, and ``patch`` sets some for a while."""
+    """A module whose public names are settings. Only existing names can be assigned; ``patch`` assigns them temporarily."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("__") and name not in vars(self):
@@ -18,23 +18,26 @@ class SettingsModule(ModuleType):
         super().__setattr__(name, value)
 
     def patch(self, arg1: str | dict[str, Any] | None = None, arg2: Any = None, **kwargs: Any) -> _Patch:
-        """``patch(name=value)``, ``patch("name", value)`` or ``patch({"name": value})``: for a block or a function."""
+        """Return a context manager or decorator that changes settings.
+
+        Call it as ``patch(name=value)``, ``patch("name", value)`` or ``patch({"name": value})``.
+        """
         if arg1 is None:
             return _Patch(self, kwargs)
         return _Patch(self, dict(arg1) if isinstance(arg1, dict) else {arg1: arg2})
 
     def to_dict(self) -> dict[str, Any]:
-        """All settings."""
+        """Return all settings as a dict."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_") and _is_setting(value)}
 
     def get_config_copy(self) -> dict[str, Any]:
-        """All settings, copied."""
+        """Return a deep copy of all settings."""
         return copy.deepcopy(self.to_dict())
 
     shallow_copy_dict = to_dict
 
     def load_config(self, given: dict[str, Any]) -> None:
-        """Sets all that are given."""
+        """Assign the given settings."""
         for name, value in given.items():
             setattr(self, name, value)
 

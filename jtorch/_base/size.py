@@ -30,7 +30,7 @@ class Size(tuple):
         return tuple.__new__(cls, _ints(iterable))
 
     def numel(self) -> int:
-        """The number of elements of a tensor of this size."""
+        """Return the number of elements of a tensor of this size."""
         return math.prod(self)
 
     def __repr__(self):
@@ -64,5 +64,5 @@ class Size(tuple):
 
 
 def of(shape: tuple[int, ...]) -> Size:
-    """The Size of a tuple that is known to hold ints: no checks."""
+    """Return the Size of a tuple of ints, without checks."""
     return tuple.__new__(Size, shape)

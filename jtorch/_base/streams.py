@@ -1,4 +1,4 @@
-"""torch.Stream and torch.Event: queues of work, and moments in them, of any device. A CPU has one, without events."""
+"""torch.Stream and torch.Event: queues of work and moments in them. A CPU has one queue and no events."""
 from __future__ import annotations
 
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from jtorch.device import accelerator_type, as_device
 from jtorch.device import device as _device
 
-STREAMS: dict[str, type[Stream]] = {}       # of which class a device's are, where it has one of its own
+STREAMS: dict[str, type[Stream]] = {}       # maps a device type to its own classes of streams and events
 EVENTS: dict[str, type[Event]] = {}
 
 
@@ -15,7 +15,7 @@ def _place(device: Any) -> _device:
 
 
 class Stream:
-    """A name for a queue of work; with a GPU's device it is a torch.cuda.Stream. See torch.Stream."""
+    """A queue of work. For a GPU the constructor returns a torch.cuda.Stream. See torch.Stream."""
 
     device: _device
     device_index, device_type, stream_id = -1, 0, 0
@@ -27,20 +27,20 @@ class Stream:
         self.device = _place(device)
 
     def query(self) -> bool:
-        """Whether all work is done."""
+        """Return whether all work is done."""
         return True
 
     def synchronize(self) -> None:
-        """Nothing: a CPU's work is done when it is asked for."""
+        """Do nothing, since a CPU's work is done at once."""
 
     def wait_event(self, event: Any) -> None:
-        """Nothing: work is in order."""
+        """Do nothing, since work is done in order."""
 
     def wait_stream(self, stream: Any) -> None:
-        """Nothing: work is in order."""
+        """Do nothing, since work is done in order."""
 
     def record_event(self, event: Any = None) -> Any:
-        """Records ``event``, or a new one."""
+        """Record ``event``, or a new one."""
         event = event or Event(self.device)
         event.record(self)
         return event
@@ -55,7 +55,7 @@ class Stream:
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def __repr__(self):
         return (f"torch.Stream device_type={self.device.type}, device_index={self.device_index}, "
@@ -63,7 +63,7 @@ class Stream:
 
 
 class Event:
-    """A moment in a queue of work; with a GPU's device it is a torch.cuda.Event. See torch.Event."""
+    """A moment in a queue of work. For a GPU the constructor returns a torch.cuda.Event. See torch.Event."""
 
     def __new__(cls, device: Any = None, *args: Any, **kwargs: Any):
         return object.__new__(EVENTS.get(_place(device).type, cls) if cls is Event else cls)
@@ -72,21 +72,21 @@ class Event:
         self.device = _place(device)
 
     def record(self, stream: Any = None) -> None:
-        """RuntimeError: a CPU has none."""
+        """Raise RuntimeError, since a CPU has no events."""
         raise RuntimeError(f"{self.device.type} backend doesn't support events.")
 
     def query(self) -> bool:
-        """True: nothing was recorded."""
+        """Return True, since nothing was recorded."""
         return True
 
     def synchronize(self) -> None:
-        """Nothing: nothing was recorded."""
+        """Do nothing, since nothing was recorded."""
 
     def wait(self, stream: Any = None) -> None:
-        """Nothing: nothing was recorded."""
+        """Do nothing, since nothing was recorded."""
 
     def elapsed_time(self, end_event: Any) -> float:
-        """RuntimeError: a CPU has none."""
+        """Raise RuntimeError, since a CPU has no events."""
         raise RuntimeError(f"{self.device.type} backend doesn't support events.")
 
     def __repr__(self):

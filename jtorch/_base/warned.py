@@ -1,4 +1,4 @@
-"""Warnings that show the user's line, however deep in the package they arise; and those that PyTorch gives once in a process."""
+"""Warnings that show the user's line instead of the package's, and warnings that PyTorch gives once in a process."""
 from __future__ import annotations
 
 import contextlib
@@ -11,7 +11,7 @@ from jtorch._base import caller
 
 
 class Once:
-    """What was warned of."""
+    """The warnings given so far by ``warn_once``."""
 
     always = False
     given: set[str] = set()
@@ -26,7 +26,7 @@ _silence = _Silence()
 
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
-    """In the block, in this thread, nothing is warned of: an op's body is traced again for its derivative."""
+    """Silence this module's warnings in the block and thread, while an op's body is traced again for its derivative."""
     _silence.depth += 1
     try:
         yield
@@ -34,13 +34,13 @@ def silenced() -> Iterator[None]:
         _silence.depth -= 1
 
 
-FILTERS = threading.RLock()     # the filters are the process's: threads that set them for a block would mix them up
+FILTERS = threading.RLock()     # the warning filters belong to the process, so threads must not change them concurrently
 _ignoring: weakref.WeakSet[ignored] = weakref.WeakSet()
 _before: list[warnings.catch_warnings] = []
 
 
 class ignored:  # noqa: N801  (a context manager)
-    """In the block no warning is given, in any thread. Several threads may be in such blocks at once."""
+    """Ignore all warnings in the block, in all threads. Several threads may be in such blocks at once."""
 
     def __enter__(self) -> None:
         with FILTERS:
@@ -58,13 +58,13 @@ class ignored:  # noqa: N801  (a context manager)
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """A warning of the line of the user's that led here."""
+    """Warn, with the user's line as the location."""
     if not _silence.depth:
         warnings.warn(message, category, stacklevel=caller.level())
 
 
 def warn_once(message: str) -> None:
-    """A UserWarning, the first time, or each time if ``torch.set_warn_always`` says so."""
+    """Give a UserWarning the first time, or each time after ``torch.set_warn_always(True)``."""
     if not _silence.depth and (Once.always or message not in Once.given):
         Once.given.add(message)
         warn(message)
