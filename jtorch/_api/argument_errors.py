@@ -1,6 +1,6 @@
 """The TypeErrors of calls whose arguments fit no overload of a PyTorch function.
 
-Only calls that fail come here, so what the caller passed is read off the failing function's frame.
+Only failing calls come here. The caller's arguments are read from the frame of the failing function.
 """
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from jtorch.ops.registry import Frozen, Op, Param, T
 
 
 class _Missing:
-    """Stands for an argument that is not given."""
+    """The value of a parameter that is not given."""
 
     def __repr__(self):
         return "<not given>"
 
 
 MISSING = _Missing()
-GUARD = "_by_name_only"     # the parameter of generated functions that tells that too much was given by position
+GUARD = "_by_name_only"     # a parameter of generated functions: it is set if a call gives too many positional arguments
 NUMPY_NAMES = {"input": ("x", "a", "x1"), "other": ("x2",), "dim": ("axis",), "keepdim": ("keepdims",),
-               "split_size_or_sections": ("split_size",)}       # the last is what the method calls it
+               "split_size_or_sections": ("split_size",)}       # the method's name of the parameter
 OTHER_NAMES_OF_STATICS = {"axis", "keepdims", "split_size"}
 
 
 def public_name(op: Op) -> str:
-    """``special_zeta``: the name of the function in PyTorch's messages."""
+    """Return the function's name in PyTorch's messages, such as ``special_zeta``."""
     return op.name.removeprefix("nn.functional.").replace(".", "_")
 
 
 def has_overloads(op: Op) -> bool:
-    """Whether PyTorch has several functions of the op's name, for tensors and numbers."""
+    """Return whether PyTorch has overloads of the op, for tensors and numbers."""
     return any({part.strip() for part in p.annotation.split("|")} - {"Tensor", "None"}
                for p in op.params if p.kind in ("tensor_or_number", "tensor_or_static"))
 
 
 def needs_a_tensor(op: Op) -> bool:
-    """Whether all of the op's tensors may be numbers, though not at once."""
+    """Return whether each tensor argument of the op may be a number, but not all of them together."""
     return (any(p.kind == "tensor_or_number" for p in op.params) and not op.numbers_only and not op.creates
             and not any(p.kind in ("tensor", "tensors") for p in op.params) and op.function)
 
 
 def invalid_combination(op: Op, frame: FrameType | None) -> TypeError:
-    """The error of a call in ``frame``, a function made from ``op``, that fits no overload."""
+    """Return the error of a call that fits no overload. ``frame``: the frame of the function made from ``op``."""
     given = [] if frame is None else _given(op, frame.f_locals)
     return TypeError(f"{public_name(op)}() received an invalid combination of arguments - got ({', '.join(given)})")
 
@@ -66,15 +66,15 @@ def _type_name(value: Any) -> str:
 
 
 def type_name(given: Any) -> str:
-    """The name of an object's type, NumPy's with its module."""
+    """Return the name of an object's type, with the module for NumPy's types."""
     kind = type(given)
     return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 
 def not_a(given: Any, wanted: str, op: Op, name: str, position: int) -> TypeError:
-    """What an argument of another type raises; ``position`` is 0 where it is given by name.
+    """Return the error for an argument of a wrong type. ``position`` is 0 for an argument given by name.
 
-    Not made in the frame that raises it, which would hold it, and it the frame.
+    The frame that raises the error must not hold it in a variable, since that would be a reference cycle.
     """
     error = _wrong(op, name, position, wanted, type_name(given))
     return advised(error, instead_of(given)) if instead_of(given) else error
@@ -89,7 +89,7 @@ def _wrong(op: Op, name: str, position: int, wanted: str, kind: str) -> TypeErro
 
 
 class Odd:
-    """Stands in a template for what no template can have, such as a dict."""
+    """A placeholder in a template for an unsupported object, such as a dict."""
 
     def __init__(self, given: Any):
         self.given = given
@@ -103,11 +103,11 @@ _DIMS = "int | tuple[int, ...] | None"
 _NAMES = {"complex": "Number", "Scalar": "Number", **{kind: kind for kind in ("float", "bool", "str", "int", "Tensor")}}
 
 
-SECTIONS = "indices_or_sections"       # of functions with overloads, whose bodies say what fits none
+SECTIONS = "indices_or_sections"       # the bodies of functions with this parameter check its type
 
 
 def check_statics(op: Op, template: tuple) -> None:
-    """TypeError where a template has a static argument of another type than the op's; each new template is looked at once."""
+    """Raise TypeError if a static argument of a template has a wrong type. Each new template is checked once."""
     for place, (p, t) in enumerate(zip(op.params, template, strict=True)):
         if p.kind in ("static", "tensor_or_static") and t is not T and p.name != SECTIONS and not _is_taken(p, t):
             raise _wrong(op, p.name, 0 if p.keyword_only else place + 1, _wanted(p), _kind_of(t))
@@ -124,7 +124,7 @@ def _is_taken(p: Param, value: Any) -> bool:
 
 @functools.cache
 def _taken(annotation: str) -> tuple[set[type] | None, set[type] | None]:
-    """The types that an annotation allows, and those of a tuple's items; None where all are."""
+    """Return (types that an annotation allows, types of a tuple's items). None allows all types."""
     of_ints = next((text for text in _OF_INTS if text in annotation), None)
     single = annotation if of_ints is None else annotation.replace(of_ints, "")
     parts = {part.strip() for part in single.split("|")} - {"", "Tensor"}
@@ -135,7 +135,7 @@ def _taken(annotation: str) -> tuple[set[type] | None, set[type] | None]:
 
 
 def _wanted(p: Param) -> str:
-    """What PyTorch's messages call the type of a parameter."""
+    """Return the name of a parameter's type in PyTorch's messages."""
     if p.is_dtype:
         return "torch.dtype"
     if any(text in p.annotation for text in ("Dims", *_OF_INTS)):
@@ -148,7 +148,7 @@ def _kind(value: Any) -> type:
 
 
 def _kind_of(value: Any) -> str:
-    """The name of the type of what stands in a template; a list stands there as a tuple."""
+    """Return the name of the type of a template's entry. A template holds lists as tuples."""
     if isinstance(value, Odd):
         return type_name(value.given)
     return "list" if value.__class__ is tuple else type_name(value) if value.__class__ is not Frozen else value[0].__name__

@@ -1,4 +1,4 @@
-"""The arguments of generated functions, where they are not given plainly: subclasses, NumPy's numbers, lists, other names."""
+"""Conversion of unusual arguments of generated functions: subclasses, NumPy's numbers, lists and other names."""
 from __future__ import annotations
 
 import sys
@@ -15,7 +15,7 @@ from jtorch.tensor import Tensor, class_of
 
 
 def tensor_of(op: Op, name: str, position: int, given: Any, *others: Any):
-    """The argument as a tensor if it is one of a subclass, or given under another name; PyTorch's TypeError otherwise."""
+    """Return a tensor argument that is of a subclass or was given under another name. Raise PyTorch's TypeError otherwise."""
     if given is MISSING:
         given = first_given(op, name, given, others)
     if isinstance(given, Tensor):
@@ -26,16 +26,16 @@ def tensor_of(op: Op, name: str, position: int, given: Any, *others: Any):
 
 
 def operand_of(op: Op, name: str, position: int, given: Any, *others: Any):
-    """(argument, marker) for what is neither a plain tensor nor a plain number."""
+    """Return (argument, marker) for an operand that is neither a plain tensor nor a plain number."""
     if given is MISSING:
         given = first_given(op, name, given, others)
     if isinstance(given, Tensor):
         return given, T
     if isinstance(given, np.generic):
-        given = float(given) if isinstance(given, np.bool_) else given.item()       # PyTorch knows Python's bools only
+        given = float(given) if isinstance(given, np.bool_) else given.item()       # PyTorch accepts only Python's bools
     wants_number = any(p.name == name and p.kind == "number" for p in op.params)
     if wants_number and isinstance(given, complex) and not given.imag and not op.creates:
-        given = given.real      # it only scales, so that real tensors stay real
+        given = given.real      # a real factor keeps real tensors real
     for kind in (bool, int, float, complex):
         if isinstance(given, kind):
             return kind(given), NUMBERS[kind]       # type: ignore[arg-type]
@@ -47,7 +47,7 @@ def operand_of(op: Op, name: str, position: int, given: Any, *others: Any):
 
 
 def static_of(given: Any):
-    """A static argument in hashable form; tensors of one element become numbers."""
+    """Return a static argument in hashable form. Tensors of one element become numbers."""
     if given.__class__ is float:
         return frozen_float(given)
     if isinstance(given, Tensor):
@@ -60,7 +60,7 @@ def static_of(given: Any):
 
 
 def flag_of(op: Op, name: str, position: int, given: Any) -> bool:
-    """A bool argument that is given under another name; TypeError for what is no bool, NumPy's bools included."""
+    """Return a bool argument, possibly given under another name. Raise TypeError for other types, including NumPy's bool."""
     given = first_given(op, name, given)
     if given.__class__ is not bool:
         raise not_a(given, "bool", op, name, position)
@@ -68,7 +68,7 @@ def flag_of(op: Op, name: str, position: int, given: Any) -> bool:
 
 
 def list_of(op: Op, name: str, position: int, given: Any, flat: list, asked: bool = False):
-    """The template of a sequence of tensors, which are added to ``flat``; NOT_OVERRIDDEN where one's class is asked first."""
+    """Append a sequence's tensors to ``flat`` and return their template, or NOT_OVERRIDDEN if a class must be asked first."""
     given = first_given(op, name, given)
     if (given.__class__ is list or given.__class__ is tuple) and not [t for t in given if t.__class__ is not Tensor]:
         flat += given
@@ -97,7 +97,7 @@ def list_of(op: Op, name: str, position: int, given: Any, flat: list, asked: boo
 
 
 def spelled_out(spelled: tuple, keyword: Any, op: Op | None = None, name: str = ""):
-    """Ints (or tensors) given one by one or as one sequence; an ``op`` is named where something has to be given."""
+    """Return ints (or tensors) given one by one or as a sequence. With ``op``, raise TypeError if none is given."""
     if op is not None and not spelled and keyword is None:
         raise TypeError(f'{op.name}() missing 1 required positional arguments: "{name}"')
     if keyword is not None:
@@ -108,7 +108,7 @@ def spelled_out(spelled: tuple, keyword: Any, op: Op | None = None, name: str = 
 
 
 def sizes_of(op: Op, name: str, position: int, given: Any) -> tuple:
-    """The ints of a size; tensors of one element become numbers."""
+    """Return the ints of a size. Tensors of one element become numbers."""
     given = first_given(op, name, given)
     if not isinstance(given, (list, tuple)):
         raise not_a(given, "tuple of ints", op, name, position)
@@ -116,7 +116,7 @@ def sizes_of(op: Op, name: str, position: int, given: Any) -> tuple:
 
 
 def int_of(op: Op, name: str, position: int, given: Any) -> int:
-    """An int argument that is not given as a plain int; TypeError unless it is one of NumPy or a 0-dim tensor."""
+    """Return an int argument given as a NumPy integer or a 0-dim tensor. Raise TypeError for other types."""
     given = first_given(op, name, given)
     if isinstance(given, Tensor):
         if not given.dim() and given.dtype.np.kind in "iu":

@@ -1,6 +1,6 @@
-"""Functions that are in ``torch`` as well as in ``torch.nn.functional``, where reductions and modes are numbers.
+"""Functions of ``torch`` that are also in ``torch.nn.functional``. In ``torch`` their reductions and modes are numbers.
 
-No ``reduction`` means none: PyTorch declares 1, the mean, but its Python functions take 0.
+The default ``reduction`` is 0 (none) as in PyTorch's Python functions, although its schemas declare 1 (mean).
 """
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tens
 
 
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    """Scales the rows named by ``indices`` down to ``max_norm`` in place, as nn.functional.embedding does first."""
+    """Scale the rows at ``indices`` down to ``max_norm`` in place, as nn.functional.embedding does first."""
     with no_grad():
         nn_functions.embedding(indices, input, None, max_norm, norm_type)
     return input
@@ -86,7 +86,7 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
 
 def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: bool,
                 output_padding: Any, groups: int) -> Tensor:
-    """conv1d, conv2d, conv3d or their transposes, as ``input`` has dims. See torch.nn.functional.conv2d."""
+    """Return a convolution or transposed convolution over the input's spatial dims. See torch.nn.functional.conv2d."""
     dims = input.dim() - 2
     if transposed:
         transposes = {1: nn_functions.conv_transpose1d, 2: nn_functions.conv_transpose2d, 3: nn_functions.conv_transpose3d}
@@ -96,22 +96,22 @@ def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any,
 
 
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """torch.dropout in place."""
+    """Apply torch.dropout in place."""
     return nn_functions.dropout(input, p, train, True)
 
 
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """torch.feature_dropout in place."""
+    """Apply torch.feature_dropout in place."""
     return functions.feature_dropout(input, p, train, True)
 
 
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """torch.alpha_dropout in place."""
+    """Apply torch.alpha_dropout in place."""
     return nn_functions.alpha_dropout(input, p, train, True)
 
 
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """torch.feature_alpha_dropout in place."""
+    """Apply torch.feature_alpha_dropout in place."""
     return nn_functions.feature_alpha_dropout(input, p, train, True)
 
 
@@ -121,5 +121,5 @@ NAMES = ("binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss hinge_
 
 
 def bind() -> None:
-    """Puts the functions of this file into the package."""
+    """Add the functions of this module to the package."""
     put(functions, {n: globals()[n] for n in NAMES})

@@ -1,6 +1,6 @@
-"""Functions by the names of PyTorch's kernels, which are made of the public ones: ``torch.native_layer_norm`` and the like.
+"""Functions with the names of PyTorch's kernels, such as ``torch.native_layer_norm``, built from public functions.
 
-They also return what those kernels keep for their backwards (means, reciprocal deviations, masks), which has no gradient.
+They also return what the kernels save for backward (means, reciprocal deviations, masks), without gradients.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "ref
 
 
 def _statistics(input: Any, dims: tuple[int, ...], eps: float, dtype: Any) -> tuple[Tensor, Tensor]:
-    """The mean and the reciprocal standard deviation over ``dims``, which stay as dims of size 1."""
+    """Return the mean and the reciprocal standard deviation over ``dims``, keeping these dims with size 1."""
     with no_grad():
         x = input.float() if input.dtype.itemsize < 4 else input
         var, mean = functions.var_mean(x, dims, correction=0, keepdim=True)
@@ -26,7 +26,7 @@ def _statistics(input: Any, dims: tuple[int, ...], eps: float, dtype: Any) -> tu
 
 
 def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float):
-    """layer_norm with the mean and reciprocal deviation of each row. See torch.nn.functional.layer_norm."""
+    """Return layer_norm and each row's mean and reciprocal deviation. See torch.nn.functional.layer_norm."""
     shape = tuple(normalized_shape)
     made = nn_functions.layer_norm(input, shape, weight, bias, eps)
     kept = next((t.dtype for t in (weight, bias) if t is not None), input.dtype)
@@ -35,7 +35,7 @@ def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | Non
 
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
                       running_var: Tensor | None, training: bool, momentum: float, eps: float):
-    """batch_norm with the mean and reciprocal deviation of each channel in training. See torch.nn.functional.batch_norm."""
+    """Return batch_norm and, in training, each channel's mean and reciprocal deviation. See torch.nn.functional.batch_norm."""
     if training and not input.numel():
         raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
     made = nn_functions.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
@@ -47,7 +47,7 @@ def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
 
 
 def native_dropout(input: Tensor, p: float, train: bool | None):
-    """Dropout with the mask of what was kept. See torch.nn.functional.dropout."""
+    """Return dropout and the mask of kept elements. See torch.nn.functional.dropout."""
     if train is False:
         return input.clone(), functions.ones_like(input, dtype=dtypes.bool_)        # type: ignore[attr-defined]
     if not (input.is_floating_point() or input.is_complex()):
@@ -58,17 +58,17 @@ def native_dropout(input: Tensor, p: float, train: bool | None):
 
 
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels of ``groups`` groups, dealt out in turn. See torch.nn.functional.channel_shuffle."""
+    """Interleave the channels of ``groups`` groups. See torch.nn.functional.channel_shuffle."""
     return nn_functions.channel_shuffle(input, groups)
 
 
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """grid_sample whose modes are numbers. See torch.nn.functional.grid_sample."""
+    """Return grid_sample with modes given as numbers. See torch.nn.functional.grid_sample."""
     return nn_functions.grid_sample(input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners)
 
 
 def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
-    """``input`` with a constant around it; negative numbers cut off. See torch.nn.functional.pad."""
+    """Pad ``input`` with a constant. Negative padding crops it. See torch.nn.functional.pad."""
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) > 2 * input.dim():
@@ -78,31 +78,31 @@ def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
 
 
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """What native_dropout makes of a gradient."""
+    """Return the gradient of native_dropout's input."""
     return grad_output * mask * scale       # type: ignore[operator]
 
 
 def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest: Any, **named: Any):
-    """native_batch_norm, which may be called without running statistics."""
+    """Do what native_batch_norm does. The running statistics may be omitted."""
     statistics = (None, None) if len(rest) + len(named) == 3 else ()
     return native_batch_norm(input, weight, bias, *statistics, *rest, **named)
 
 
 def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
                             momentum: float, eps: float):
-    """native_batch_norm in training, with the memory that cuDNN would have kept (none)."""
+    """Return native_batch_norm in training mode, and an empty tensor for cuDNN's reserve memory."""
     made = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
     return *made, input.new_empty((0,), dtype=dtypes.uint8)       # type: ignore[attr-defined]
 
 
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
-    """The gradient of softmax's input."""
+    """Return the gradient of softmax's input."""
     weighted = grad_output * output     # type: ignore[operator]
     return (weighted - output * weighted.sum(dim, keepdim=True)).to(input_dtype)
 
 
 def _check_chunks(tensors: Any, dim: int, num_chunks: int) -> None:
-    """What PyTorch refuses to put side by side."""
+    """Raise PyTorch's errors for tensors that cannot be chunked and concatenated."""
     shapes = [tuple(t.shape) for t in tensors]
     same_ndim, before = len({len(s) for s in shapes}) == 1, {s[:dim % max(len(s), 1)] for s in shapes}
     for holds, message in (
@@ -116,7 +116,7 @@ def _check_chunks(tensors: Any, dim: int, num_chunks: int) -> None:
 
 
 def _chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Tensor | None = None) -> Tensor:
-    """Each tensor, zeros added at its end, cut into ``num_chunks`` along ``dim`` and flattened; all of these side by side."""
+    """Pad each tensor with zeros, cut it into ``num_chunks`` along ``dim``, flatten the chunks and concatenate them."""
     _check_chunks(tensors, dim, num_chunks)
     parts = []
     for t in tensors:
@@ -128,12 +128,12 @@ def _chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Tensor | None = 
 
 
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Any, fill: Any) -> Tensor:
-    """``input[indices]`` where the mask holds, ``fill`` elsewhere, whatever the indices are there."""
+    """Return ``input[indices]`` where the mask is True, else ``fill``. Indices may be invalid where it is False."""
     return functions.where(mask, input[_inside(input, indices)], functions.full((), fill, dtype=input.dtype, device=input.device))
 
 
 def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Any, values: Tensor) -> Tensor:
-    """``input`` with the values added at the indices, where the mask holds."""
+    """Return ``input`` with the values added at the indices where the mask is True."""
     return input.index_put(_inside(input, indices), values * mask, accumulate=True)     # type: ignore[attr-defined, operator]
 
 
@@ -142,19 +142,19 @@ def _inside(input: Tensor, indices: Any) -> tuple:
 
 
 def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The root of the sum of squares. See torch.linalg.vector_norm."""
+    """Return the root of the sum of squares. See torch.linalg.vector_norm."""
     return functions.linalg.vector_norm(input, 2, dim, keepdim, out=out)
 
 
 def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The sum of the singular values. See torch.linalg.matrix_norm."""
+    """Return the sum of the singular values. See torch.linalg.matrix_norm."""
     if isinstance(dim, bool):
         dim, keepdim = (-2, -1), dim
     return functions.linalg.matrix_norm(input, "nuc", tuple(dim), keepdim, out=out)
 
 
 def _of_method(name: str, doc: str) -> Any:
-    """The method as a function of ``torch``, which PyTorch has for a few."""
+    """Return a method of Tensor as a function of ``torch``."""
     def function(input: Tensor, *args: Any, **named: Any) -> Any:
         return getattr(class_of(input), name)(input, *args, **named)
     function.__name__, function.__doc__ = name, doc
@@ -170,7 +170,7 @@ METHODS = {"detach": "The tensor without its graph.", "detach_": "Cuts the tenso
 
 
 def bind() -> None:
-    """Puts the functions of this file into the package."""
+    """Add the functions of this module to the package."""
     put(functions, {**{n: globals()[n] for n in NAMES}, "grid_sampler_2d": grid_sampler, "grid_sampler_3d": grid_sampler,
                     **{n: _of_method(n, f"{doc} See torch.Tensor.{n}.") for n, doc in METHODS.items()}})
     put(nn_functions, {"native_channel_shuffle": native_channel_shuffle})

@@ -1,4 +1,4 @@
-"""torch._check and its kin: conditions that a program asserts, with PyTorch's types of errors."""
+"""torch._check and related functions: assertions of a program, with PyTorch's exception types."""
 from __future__ import annotations
 
 import builtins
@@ -14,7 +14,7 @@ _NO_MESSAGE = ("Expected cond to be True, but got False. (Could this error messa
 
 
 def _check_with(error_type: Any, cond: builtins.bool, message: Any) -> None:
-    """Raises ``error_type`` with what ``message()`` gives, unless ``cond``. See torch._check_with."""
+    """Raise ``error_type`` with the text of ``message()`` unless ``cond`` is True. See torch._check_with."""
     if isinstance(cond, Tensor):
         raise TypeError("cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() to assert "
                         "that all elements are true.")
@@ -43,7 +43,7 @@ _check_not_implemented = _checking("_check_not_implemented", NotImplementedError
 
 
 def _check_is_size(i: Any, message: Any = None, *, max: Any = None) -> None:
-    """RuntimeError unless ``i`` is a size. See torch._check_is_size."""
+    """Raise RuntimeError unless ``i`` is a valid size. See torch._check_is_size."""
     warned.warn("_check_is_size will be removed in a future PyTorch release along with guard_size_oblivious.     "
                 "Use _check(i >= 0) instead.", FutureWarning)
     _check(i >= 0, message)
@@ -52,7 +52,7 @@ def _check_is_size(i: Any, message: Any = None, *, max: Any = None) -> None:
 
 
 def _check_tensor_all_with(error_type: Any, cond: Any, message: Any = None) -> None:
-    """Raises ``error_type`` unless all elements are True. See torch._check_tensor_all_with."""
+    """Raise ``error_type`` unless all elements are True. See torch._check_tensor_all_with."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
     if cond.dtype.name != "bool":
@@ -61,12 +61,12 @@ def _check_tensor_all_with(error_type: Any, cond: Any, message: Any = None) -> N
 
 
 def _check_tensor_all(cond: Any, message: Any = None) -> None:
-    """RuntimeError unless all elements are True. See torch._check_tensor_all."""
+    """Raise RuntimeError unless all elements are True. See torch._check_tensor_all."""
     _check_tensor_all_with(RuntimeError, cond, message)
 
 
 def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:
-    """RuntimeError unless the one element is not zero. See torch._assert_async."""
+    """Raise RuntimeError if the only element is zero. See torch._assert_async."""
     many = "Boolean value of Tensor with {} is ambiguous"
     if input.numel() != 1:
         raise RuntimeError(many.format("more than one value" if input.numel() else "no values"))

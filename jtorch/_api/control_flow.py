@@ -11,9 +11,9 @@ from jtorch.tensor import Tensor
 
 
 def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: Any = ()) -> Any:
-    """``true_fn(*operands)`` if ``pred`` is true, else ``false_fn(*operands)``. See torch.cond.
+    """Return ``true_fn(*operands)`` if ``pred`` is true, else ``false_fn(*operands)``. See torch.cond.
 
-    Only the branch taken is called, and ``pred`` is read at once: a Python ``if`` does the same.
+    Only one branch is called. ``pred`` is read at once, as by a Python ``if``.
     """
     if not isinstance(pred, (bool, int, float, Tensor)):
         raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
@@ -23,9 +23,9 @@ def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: Any = ()) -
 
 
 def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: Any) -> Any:
-    """``body_fn`` of its own results, first of ``carried_inputs``, as long as ``cond_fn`` of them is true. See torch.while_loop.
+    """Apply ``body_fn`` to ``carried_inputs``, then to its results, while ``cond_fn`` of them is true. See torch.while_loop.
 
-    ``cond_fn`` is read in each turn: a Python ``while`` does the same.
+    The result of ``cond_fn`` is read in each iteration, as by a Python ``while``.
     """
     if not (callable(cond_fn) and callable(body_fn)):
         raise RuntimeError("Expect cond_fn and body_fn to be callable.")
@@ -48,5 +48,5 @@ def _holds(answer: Any) -> bool:
 
 
 def bind() -> None:
-    """Puts the functions of this file into the package."""
+    """Add the functions of this module to the package."""
     put(functions, {"cond": cond, "while_loop": while_loop})

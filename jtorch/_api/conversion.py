@@ -1,4 +1,4 @@
-"""Tensor methods that change dtype, device or layout, copy, and make tensors like another."""
+"""Tensor methods that change dtype, device or layout, that copy, and that make tensors like another tensor."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from jtorch.tensor import Tensor, class_of, with_grad, wrap
 
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
        copy: bool = False, memory_format: Any = None) -> Tensor:
-    """The tensor in another dtype or on another device; itself if nothing changes. See torch.Tensor.to."""
+    """Return the tensor in another dtype or on another device, or the tensor itself if nothing changes. See torch.Tensor.to."""
     for a in args:
         if isinstance(a, dtypes.dtype) or a.__class__ is type:
             dtype = a
@@ -37,7 +37,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
             dtype, device = storage.aval_of(a).dtype, storage.aval_of(a).device
         elif isinstance(a, (str, devices.device)) or (a.__class__ is int and device is None):
             device = a
-        elif a is not None and a.__class__ is not bool:     # non_blocking and copy mean nothing more here
+        elif a is not None and a.__class__ is not bool:     # a positional non_blocking or copy is ignored
             raise TypeError(f"to() received an invalid combination of arguments - got ({type(a).__name__}), but expected one of: "
                             "(torch.device device, torch.dtype dtype, ...)")
     here = storage.aval_of(self)
@@ -54,7 +54,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
 
 
 def in_format(t: Tensor, memory_format: Any) -> Tensor:
-    """A tensor just made, laid out in memory as a torch.memory_format says."""
+    """Give a new tensor the strides of a torch.memory_format and return it."""
     name = getattr(memory_format, "name", "preserve_format")
     shape = storage.aval_of(t).shape
     if name == "contiguous_format":
@@ -68,7 +68,7 @@ def in_format(t: Tensor, memory_format: Any) -> Tensor:
 
 
 def _looks(t: Tensor, memory_format: Any) -> bool:
-    """Whether ``to`` finds the tensor to be in a memory format already."""
+    """Return whether ``to`` treats the tensor as being in a memory format already."""
     if memory_format.name == "preserve_format":
         return True
     size, stride, _ = storage.geometry_of(t)
@@ -78,7 +78,7 @@ def _looks(t: Tensor, memory_format: Any) -> bool:
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy that gradients flow through, in the same memory format unless another is given. See torch.clone."""
+    """Return a differentiable copy, by default in the same memory format. See torch.clone."""
     seen = seam.aten.clone(input, memory_format) if seam.aten is not None and memory_format is not None else None
     if seen is not None:
         return seen
@@ -86,7 +86,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 class _ToDevice(Node):
-    """Backward of a copy to another device: the gradient goes back."""
+    """The node of a copy to another device. It copies the gradient back."""
 
     __slots__ = ("source", "spec")
     source: devices.device
@@ -98,7 +98,7 @@ class _ToDevice(Node):
 
 
 def to_device(t: Tensor, place: devices.device, spec: Any = None) -> Tensor:
-    """A copy on another device; on a mesh, split as ``spec`` says."""
+    """Return a copy on another device. ``spec``: the sharding on a mesh."""
     value = value_of(t)
     if value.aval.device.type == "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
@@ -120,9 +120,9 @@ def _typed(name: str):
 
 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False):
-    """The tensor's type as a string, or the tensor cast to one. See torch.Tensor.type.
+    """Return the tensor's type as a string, or the tensor cast to one. See torch.Tensor.type.
 
-    A class (``torch.cuda.FloatTensor``) or its name moves the tensor too; a dtype does not.
+    A class such as ``torch.cuda.FloatTensor``, or its name, also moves the tensor; a dtype does not.
     """
     if dtype is None:
         kind = self.device.type
@@ -148,43 +148,43 @@ def _to_class(t: Tensor, cls: tensortype) -> Tensor:
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor on the CPU."""
+    """Return the tensor on the CPU."""
     return to(self, engine.CPU, memory_format=memory_format)
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """The tensor on a GPU."""
+    """Return the tensor on a GPU."""
     if device is not None and not isinstance(device, int) and devices.device(device).type != "cuda":
         raise RuntimeError("Invalid device, must be cuda device")
     return to(self, "cuda" if device is None else device, memory_format=memory_format)
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor if its elements lie in order, else a copy in which they do."""
+    """Return the tensor if it is contiguous in the memory format, else a contiguous copy."""
     if class_of(self).is_contiguous(self, memory_format):
         return self
     return clone(self, memory_format=memory_format or _CONTIGUOUS)
 
 
 def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of ``data`` with this one's dtype and device. See torch.Tensor.new_tensor."""
+    """Return a tensor of ``data`` with this one's dtype and device. See torch.Tensor.new_tensor."""
     return tensor(data, dtype=dtype or storage.aval_of(self).dtype, device=device or storage.aval_of(self).device,
                   requires_grad=requires_grad)
 
 
 def new(self: Tensor, *args: Any, **kw: Any) -> Tensor:
-    """``torch.Tensor(...)`` with this tensor's dtype and device. See torch.Tensor.new."""
+    """Return ``torch.Tensor(...)`` with this tensor's dtype and device. See torch.Tensor.new."""
     return legacy_tensor_of(args, kw, storage.aval_of(self).dtype, storage.aval_of(self).device)
 
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, device: Any = None, **kw: Any) -> Tensor:
-    """torch.empty_strided with this tensor's dtype and device."""
+    """Return ``torch.empty_strided(...)`` with this tensor's dtype and device."""
     own = storage.aval_of(self)
     return _of_each_sample(self, empty_strided(size, stride, dtype=dtype or own.dtype, device=device or own.device, **kw))
 
 
 def _of_each_sample(like: Tensor, made: Tensor) -> Tensor:
-    """Return a new tensor as one of each sample of the ``vmap`` that ``like`` is of a sample of, so that they may differ."""
+    """Batch a new tensor in the ``vmap`` levels of ``like``, so that its samples may get different values."""
     value = like._storage.value
     if not mapped.is_mapped(value):
         return made
@@ -195,7 +195,7 @@ def _of_each_sample(like: Tensor, made: Tensor) -> Tensor:
 
 
 def _taken_over(name: str, self: Tensor, size: tuple, dtype: Any, device: Any, kw: dict) -> Any:
-    """What a mode or class with ``__torch_dispatch__`` makes of a call; None where there is none."""
+    """Return the result of a mode or class with ``__torch_dispatch__`` that takes the call over, or None."""
     size = kw.get("size", size)
     fill = kw.get("fill_value")
     if name == "new_full" and fill is None and len(size) == 2:
@@ -222,27 +222,27 @@ def _new_like(maker: Callable):
 
 
 def resolve(self: Tensor) -> Tensor:
-    """The tensor itself: conjugation and negation are never lazy here."""
+    """Return the tensor itself, since conjugation and negation are never lazy."""
     return self
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """With the dtype of ``other``, where it is. See torch.Tensor.type_as."""
+    """Return the tensor in the dtype and on the device of ``other``. See torch.Tensor.type_as."""
     return to(self, other.dtype, device=other.device)
 
 
 def never(self: Tensor) -> bool:
-    """False: conjugation and negation are never lazy here, and memory is never pinned."""
+    """Return False, since conjugation and negation are never lazy and memory is never pinned."""
     return False
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both show the same memory in the same way."""
+    """Return whether both tensors have the same storage and geometry."""
     return self._storage is tensor._storage and storage.geometry_of(self) == storage.geometry_of(tensor)
 
 
 def bind() -> None:
-    """Puts the methods of this file on the tensor class."""
+    """Add the methods of this module to Tensor."""
     put(functions, {"clone": clone}, replaces=True)
     put(Tensor, {"clone": clone}, replaces=True)
     names = ("float", "double", "half", "bfloat16", "long", "int", "short", "bool", "cfloat", "cdouble")

@@ -1,4 +1,4 @@
-"""Tensors from data: Python numbers and lists, NumPy arrays, JAX arrays, DLPack; and their pickles."""
+"""Tensors made from Python numbers and lists, NumPy arrays, JAX arrays and DLPack, and pickles of tensors."""
 from __future__ import annotations
 
 import ctypes
@@ -32,20 +32,20 @@ from jtorch.tensor import Tensor, alias, with_grad, wrap
 
 
 def place_of(device: Any) -> devices.device:
-    """The device an argument means, the default one for None, checked to exist."""
+    """Return the device that an argument names, or the default device for None. Raise an error if it does not exist."""
     d = devices.default_device() if device is None else devices.as_device(device)
     return devices.canonical(d)
 
 
 def from_host(array: np.ndarray, device: devices.device | None = None) -> Tensor:
-    """A tensor of a host array that nobody else writes to."""
+    """Return a tensor that takes over a host array."""
     place = engine.CPU if device is None else device
     aval = engine.aval_of(array.shape, array.dtype, place)
     return made_here(wrap(Value(aval, array if place is engine.CPU else engine.put(array, place))))
 
 
 def made_here(t: Tensor) -> Tensor:
-    """A tensor just made, as an inference tensor where inference mode is on."""
+    """Return a new tensor, marked as an inference tensor in inference mode."""
     if mode.inference:
         t._inference = True
     return t
@@ -53,7 +53,7 @@ def made_here(t: Tensor) -> Tensor:
 
 def tensor(data: Any = MISSING, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False,
            pin_memory: bool = False) -> Tensor:
-    """A tensor with a copy of ``data``: numbers, nested sequences, NumPy arrays, tensors. See torch.tensor."""
+    """Return a tensor with a copy of ``data``: numbers, nested sequences, NumPy arrays, tensors. See torch.tensor."""
     if data is MISSING:
         raise TypeError('tensor() missing 1 required positional arguments: "data"')
     place = place_of(device) if device is not None or not isinstance(data, Tensor) else data.device
@@ -75,7 +75,7 @@ def tensor(data: Any = MISSING, *, dtype: dtypes.dtype | None = None, device: An
 
 
 def _host_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
-    """``data`` as a fresh NumPy array of the dtype PyTorch gives it."""
+    """Return ``data`` as a new NumPy array with the dtype that PyTorch infers."""
     if isinstance(data, (np.ndarray, np.generic)):
         _check_byte_order(data)
         _check_strides(data)
@@ -93,7 +93,7 @@ _NUMBERS = {bool, int, float, complex}
 
 
 def _kinds(data: Any) -> set[type]:
-    """The types of the innermost items of nested lists and tuples."""
+    """Return the types of the innermost items of nested lists and tuples."""
     if data.__class__ is not list and data.__class__ is not tuple:
         return {data.__class__}
     kinds = set(map(type, data))
@@ -101,7 +101,7 @@ def _kinds(data: Any) -> set[type]:
 
 
 def _of_numbers(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
-    """Plain Python numbers, the way NumPy reads them where that is PyTorch's too, else item by item."""
+    """Return Python numbers as an array, by NumPy if it agrees with PyTorch, else item by item."""
     try:
         array = np.array(data)
     except ValueError:      # lengths differ
@@ -122,7 +122,7 @@ def _cast(array: np.ndarray, dtype: dtypes.dtype) -> np.ndarray:
 
 
 def _of_storage(s: UntypedStorage, dtype: dtypes.dtype | None) -> Tensor:
-    """A tensor of all whole elements of a storage, whose memory it shares."""
+    """Return a 1-dim tensor over the storage's memory."""
     d = dtype or dtypes.int64
     t = wrap(None, None, s._storage)
     storage.show_part(t, engine.aval_of((s.nbytes() // d.itemsize,), d.np, s.device), (1,))
@@ -130,7 +130,7 @@ def _of_storage(s: UntypedStorage, dtype: dtypes.dtype | None) -> Tensor:
 
 
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) -> Tensor:
-    """``data`` as a tensor, sharing memory where dtype and device allow. See torch.as_tensor."""
+    """Return ``data`` as a tensor that shares its memory if dtype and device allow. See torch.as_tensor."""
     dtype = dtypes.as_dtype(dtype, "as_tensor")
     if isinstance(data, Tensor):
         return data.to(device=device if device is not None else data.device, dtype=dtype)   # type: ignore[attr-defined]
@@ -147,7 +147,7 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) 
 
 def asarray(obj: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, copy: bool | None = None,
             requires_grad: bool | None = None) -> Tensor:
-    """``obj`` as a tensor, shared or copied as ``copy`` says; it requires a gradient as ``obj`` does. See torch.asarray."""
+    """Return ``obj`` as a tensor, which shares memory unless ``copy`` forbids it. See torch.asarray."""
     dtype = dtypes.as_dtype(dtype, "asarray")
     if isinstance(obj, (bytes, bytearray, memoryview)):
         obj = frombuffer(obj, dtype=dtype or dtypes.get_default_dtype())
@@ -169,7 +169,7 @@ def asarray(obj: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
 
 
 def _is_0_dim_array(obj: Any) -> bool:
-    return isinstance(obj, np.ndarray) and not obj.shape     # PyTorch takes it for a number
+    return isinstance(obj, np.ndarray) and not obj.shape     # PyTorch treats it as a number
 
 
 def _check_shared(obj: Any, made: Tensor) -> None:
@@ -183,7 +183,7 @@ def _check_shared(obj: Any, made: Tensor) -> None:
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """A tensor that shares the memory of a NumPy array: writes on either side show on the other. See torch.from_numpy."""
+    """Return a tensor that shares the memory of a NumPy array. Each sees the other's writes. See torch.from_numpy."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {sequences.type_name(ndarray)})")
     plain = _plain_aval(ndarray.dtype, ndarray.shape, ndarray.strides)
@@ -229,13 +229,13 @@ def _sharing(ndarray: np.ndarray) -> Tensor:
 
 
 def _showing(aval: engine.Aval, memory: np.ndarray) -> Tensor:
-    """A tensor of host memory that NumPy arrays share."""
+    """Return a tensor over host memory that NumPy arrays share."""
     return made_here(wrap(None, None, storage.of_memory(aval, memory)))
 
 
 @functools.lru_cache(4096)
 def _plain_aval(dtype: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...]) -> engine.Aval | None:
-    """The aval of such arrays where tensors lie in memory in the same way."""
+    """Return the aval for contiguous arrays of a known dtype, else None."""
     known = dtype.isnative and any([d.np == dtype for d in dtypes.ALL.values()])
     if not known or strides != tuple([s * dtype.itemsize for s in storage.contiguous_strides(shape)]):
         return None
@@ -244,14 +244,14 @@ def _plain_aval(dtype: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...
 
 def from_file(filename: str, shared: bool | None = None, size: int | None = 0, *, dtype: dtypes.dtype | None = None,
               layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
-    """A tensor over the elements of a file, to which writes go if it is ``shared``. See torch.from_file."""
+    """Return a tensor that maps a file. With ``shared``, writes go to the file. See torch.from_file."""
     dtype = dtype or dtypes.get_default_dtype()
     made = UntypedStorage.from_file(filename, bool(shared), (size or 0) * dtype.itemsize)
     return with_grad(_of_storage(made, dtype), requires_grad)
 
 
 def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A 1-d tensor over the memory of a Python buffer. See torch.frombuffer."""
+    """Return a 1-d tensor over the memory of a Python buffer. See torch.frombuffer."""
     if not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"frombuffer(): argument 'dtype' must be torch.dtype, not {sequences.type_name(dtype)}")
     nbytes, readonly = _buffer_of(buffer)
@@ -265,8 +265,8 @@ def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int
 
 
 def _buffer_of(given: Any) -> tuple[int, bool]:
-    """How many bytes an object's memory has, and whether it is read-only."""
-    if isinstance(given, np.ndarray):       # there are dtypes that memoryview does not know
+    """Return (size of an object's buffer in bytes, is it read-only)."""
+    if isinstance(given, np.ndarray):       # memoryview does not support all dtypes
         contiguous, nbytes, readonly = given.flags.c_contiguous, given.nbytes, not given.flags.writeable
     else:
         try:
@@ -296,7 +296,7 @@ def _check_buffer(length: int, width: int, count: int, offset: int) -> None:
 
 def empty_strided(size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A tensor (here of zeros) with the given strides. See torch.empty_strided."""
+    """Return a tensor with the given strides; its elements are 0. See torch.empty_strided."""
     size, stride = tuple(size), tuple(stride)
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} and {len(size)}")
@@ -311,7 +311,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, 
 
 
 class _OfCapsule:
-    """A capsule as what it was made of: an array in the CPU's memory that speaks DLPack."""
+    """A DLPack capsule wrapped as an array with ``__dlpack__`` in CPU memory."""
 
     def __init__(self, capsule: Any):
         self.capsule = capsule
@@ -324,7 +324,7 @@ class _OfCapsule:
 
 
 def _writable(array: np.ndarray) -> np.ndarray:
-    """The same memory, which NumPy takes to be read-only, since a capsule of the older kind does not say."""
+    """Return a writable view. NumPy makes arrays from old capsules read-only, since these have no such flag."""
     if array.flags.writeable or not array.size:
         return array
     length = sum([(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]) + array.itemsize
@@ -334,7 +334,7 @@ def _writable(array: np.ndarray) -> np.ndarray:
 
 
 def _of_capsule(capsule: Any) -> Tensor:
-    """RuntimeError for a capsule that is no tensor's, or no more, since it was taken."""
+    """Return a tensor over a capsule's memory. Raise RuntimeError if the capsule is invalid or was consumed."""
     try:
         return from_numpy(_writable(np.from_dlpack(_OfCapsule(capsule))))
     except (ValueError, BufferError) as error:
@@ -343,20 +343,20 @@ def _of_capsule(capsule: Any) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """Return a tensor over the memory of any library's array that speaks DLPack, or of a capsule.
+    """Return a tensor over the memory of a DLPack capsule or of any array that supports DLPack.
 
     Args:
         ext_tensor: the array or the capsule.
-        device (device, str or None): where the tensor is to be; by default where the array is.
-        copy (bool or None): True copies, False never does, None copies where the device asks for it.
+        device (device, str or None): the tensor's device; by default the array's.
+        copy (bool or None): True copies, False never copies, None copies if the device requires it.
 
     Returns:
         a Tensor.
 
     Raises:
-        RuntimeError: a capsule is none, or was taken before.
+        RuntimeError: a capsule is invalid or was consumed before.
         BufferError: a tensor that requires grad.
-        ValueError: another device asks for a copy, which ``copy=False`` rules out.
+        ValueError: another device requires a copy, but ``copy`` is False.
 
     Example::
 
@@ -392,7 +392,7 @@ def _of_exchanged(ext_tensor: Any) -> Tensor:
 
 
 def from_jax(array: jax.Array) -> Tensor:
-    """A tensor of a ``jax.Array``, without a copy. Writing to the tensor leaves the array as it is."""
+    """Return a tensor of a ``jax.Array`` without a copy. Writes to the tensor do not change the array."""
     if isinstance(array, jax.core.Tracer):
         return wrap(Value(engine.traced_aval(array), array))
     place = devices.of_jax(next(iter(array.devices())))
@@ -400,7 +400,7 @@ def from_jax(array: jax.Array) -> Tensor:
 
 
 def legacy_tensor(*args: Any, **kw: Any) -> Tensor:
-    """What ``torch.Tensor(...)`` makes: from sizes an uninitialised (here zero) tensor, from data a float one."""
+    """Return ``torch.Tensor(...)``: a tensor of zeros from sizes, or a float tensor from data."""
     return legacy_tensor_of(args, kw)
 
 
@@ -409,7 +409,7 @@ _LEGACY_ARGUMENTS = {"size", "data", "other"}
 
 def legacy_tensor_of(args: tuple, kw: dict[str, Any], dtype: dtypes.dtype | None = None,
                      place: devices.device = engine.CPU) -> Tensor:
-    """``legacy_tensor`` of a dtype, which a tensor that is given must have too, and on a device."""
+    """Return ``legacy_tensor`` with a dtype and device. A given tensor must have this dtype."""
     given = [*args, *[value for name, value in kw.items() if name in _LEGACY_ARGUMENTS]]
     _check_legacy(given, args, kw, place)
     default, first = dtype or dtypes.get_default_dtype(), given[0] if len(given) == 1 else None
@@ -455,14 +455,14 @@ def _options(dtype: dtypes.dtype) -> str:
 
 
 def _is_int(x: Any) -> bool:
-    """Whether a number, of any library, may be a size."""
+    """Return whether a number of any library is an integer."""
     if isinstance(x, (np.ndarray, Tensor)):
         return not x.shape and str(x.dtype).removeprefix("torch.").startswith(("int", "uint"))
     return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
 
 
 def _type_name(x: Any) -> str:
-    """The name of an object's type in the errors of ``torch.Tensor(...)``."""
+    """Return the name of an object's type in the errors of ``torch.Tensor(...)``."""
     kind = type(x)
     if isinstance(x, Tensor):
         return "Tensor"
@@ -470,7 +470,7 @@ def _type_name(x: Any) -> str:
 
 
 def reduced(t: Tensor) -> tuple:
-    """Return (function, arguments) that make a tensor again, of its storage, in another process of the same program."""
+    """Return (function, arguments) that rebuild a tensor over its storage in another process of the program."""
     hooks.warn_not_saved(t._own_hooks())
     size, stride, offset = storage.geometry_of(t)
     return rebuild, (type(t), t._storage, tuple(size), tuple(stride), offset, t.dtype, str(t.device), t.requires_grad,
@@ -479,7 +479,7 @@ def reduced(t: Tensor) -> tuple:
 
 def rebuild(cls, s: Storage, size: tuple, stride: tuple, offset: int, dtype: dtypes.dtype, device: str,
             requires_grad: bool, attributes: dict | None = None) -> Tensor:
-    """Return the tensor of what ``reduced`` gave, or of a pickle that an earlier version wrote."""
+    """Return the tensor that ``reduced`` described, or that a pickle of an earlier version holds."""
     t = wrap(None, None, s)
     t.__class__ = cls
     if size != s.aval.shape or stride != storage.contiguous_strides(size) or offset or dtype is not s.aval.dtype:

@@ -1,4 +1,4 @@
-"""Several tensors one behind the other in a flat one, and back."""
+"""Concatenation of tensors into a flat tensor, and the reverse."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from jtorch.tensor import Tensor
 
 
 def flattened(tensors: Sequence[Tensor]) -> Tensor:
-    """All elements of all tensors, in a row."""
+    """Return all elements of all tensors in one flat tensor."""
     return cat([t.reshape(-1) for t in tensors])        # type: ignore[attr-defined]
 
 
 def unflattened(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
-    """Views of the parts of a flat tensor, in the shapes of ``like``."""
+    """Return views of parts of a flat tensor in the shapes of ``like``."""
     parts = flat.split([t.numel() for t in like])       # type: ignore[attr-defined]
     return [part.view_as(t) for part, t in zip(parts, like, strict=True)]

@@ -1,4 +1,4 @@
-"""torch._foreach_add and its like: one op on each tensor of a list, with what lies at the same place of other lists."""
+"""torch._foreach_add and related functions: one op for each tensor of a list, with operands from other lists."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ _ONE = ("abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma l
         "sigmoid sign sin sinh sqrt tan tanh trunc").split()
 _TWO = "add sub mul div clamp_max clamp_min maximum minimum pow".split()
 _THREE = "lerp addcmul addcdiv".split()
-_OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max"}      # what is done with a number, which ``maximum`` does not take
+_OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max"}      # the ops for number operands
 
 
 def _check(first: Any, others: Sequence[Any]) -> None:
@@ -39,14 +39,14 @@ def _one_by_one(tensors: Any, others: Sequence[Any], call: Callable) -> tuple:
 def _method(name: str, of_numbers: str | None) -> Callable:
     def call(t: Tensor, *args: Any, **kw: Any) -> Tensor:
         other = of_numbers is not None and not isinstance(args[0], Tensor)
-        if not other and name in ("maximum_", "minimum_"):      # which tensors do not have
+        if not other and name in ("maximum_", "minimum_"):      # Tensor has no such methods
             return t.copy_(getattr(t, name[:-1])(*args, **kw))      # type: ignore[attr-defined,no-any-return]
         return getattr(t, of_numbers if other else name)(*args, **kw)       # type: ignore[arg-type,no-any-return]
     return call
 
 
 def _binary(name: str) -> Callable:
-    """``_foreach_<name>(self, other)``, which may be a list of tensors or numbers, or one of them for all."""
+    """Make ``_foreach_<name>(self, other)``. ``other`` is a list of tensors or numbers, or one operand for all."""
     base = name.removesuffix("_")
     numbers = _OF_NUMBERS.get(base)
     call = _method(name, numbers and numbers + "_" * name.endswith("_"))
@@ -61,7 +61,7 @@ def _binary(name: str) -> Callable:
 
 
 def _ternary(name: str) -> Callable:
-    """``_foreach_<name>(self, tensors1, tensors2 or weights, numbers)``."""
+    """Make ``_foreach_<name>(self, tensors1, tensors2 or weights, numbers)``."""
     def foreach(self: Any, *args: Any, **kw: Any) -> Any:
         names = ("tensors1", "tensor1", "tensor2", "weights", "weight", "scalars", "value")
         others = [*args, *[kw[n] for n in names if n in kw]]
@@ -98,7 +98,7 @@ def _in_place(made: Callable) -> Callable:
 
 
 def bind() -> None:
-    """Puts the functions into the package."""
+    """Add the functions to the package."""
     made: dict[str, Callable] = {
         "norm": _norm, "powsum": _powsum, "copy_": _in_place(_copy), "clone": _clone,
         "max": lambda self: _one_by_one(self, [], lambda t: t.max()),

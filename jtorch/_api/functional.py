@@ -1,4 +1,4 @@
-"""torch's functions that are not ops: questions about tensors, defaults, and those that return Python values."""
+"""torch's functions that are not ops: predicates, defaults, and functions that return Python values."""
 from __future__ import annotations
 
 import math
@@ -28,32 +28,32 @@ from jtorch.tensor import Tensor, class_of, with_grad
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether ``obj`` is a tensor. See torch.is_tensor."""
+    """Return whether ``obj`` is a tensor. See torch.is_tensor."""
     return isinstance(obj, Tensor)
 
 
 def is_storage(obj: Any) -> bool:
-    """Whether ``obj`` is a storage. See torch.is_storage."""
+    """Return whether ``obj`` is a storage. See torch.is_storage."""
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
 def numel(input: Tensor) -> int:
-    """The number of elements. See torch.numel."""
+    """Return the number of elements. See torch.numel."""
     return aval_of(input).numel
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a real floating one. See torch.is_floating_point."""
+    """Return whether the dtype is a real floating-point dtype. See torch.is_floating_point."""
     return aval_of(input).dtype.is_floating_point
 
 
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex. See torch.is_complex."""
+    """Return whether the dtype is complex. See torch.is_complex."""
     return aval_of(input).dtype.is_complex
 
 
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the single element is not zero. See torch.is_nonzero."""
+    """Return whether the only element is not zero. See torch.is_nonzero."""
     n = aval_of(input).numel
     if n != 1:
         raise RuntimeError("Boolean value of Tensor with " + ("no values" if not n else "more than one value")
@@ -62,12 +62,12 @@ def is_nonzero(input: Tensor) -> bool:
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have one shape."""
+    """Return whether two tensors have the same shape."""
     return aval_of(input).shape == aval_of(other).shape
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have one shape and the same elements. See torch.equal."""
+    """Return whether two tensors have the same shape and elements. See torch.equal."""
     if not isinstance(other, Tensor):
         raise TypeError(f"equal(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
     if not is_same_size(input, other):
@@ -79,7 +79,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements are close. See torch.allclose."""
+    """Return whether all elements are close. See torch.allclose."""
     for at, (name, t) in enumerate((("input", input), ("other", other)), 1):
         if not isinstance(t, Tensor):
             raise TypeError(f"allclose(): argument '{name}' (position {at}) must be Tensor, not {type_name(t)}")
@@ -101,27 +101,27 @@ def _tolerances(rtol: float, atol: float, equal_nan: bool) -> tuple:
 
 
 def get_default_dtype() -> dtypes.dtype:
-    """The dtype of tensors made from Python floats. See torch.get_default_dtype."""
+    """Return the dtype of tensors made from Python floats. See torch.get_default_dtype."""
     return dtypes.get_default_dtype()
 
 
 def set_default_dtype(d: dtypes.dtype) -> None:
-    """Sets the dtype of tensors made from Python floats. See torch.set_default_dtype."""
+    """Set the dtype of tensors made from Python floats. See torch.set_default_dtype."""
     if not isinstance(d, dtypes.dtype) or not d.is_floating_point:
         raise TypeError(("invalid dtype object: " if not isinstance(d, dtypes.dtype) else "")
                         + "only floating-point types are supported as the default type")
     if d is not dtypes.get_default_dtype():
-        engine.forget()     # before, so that what was called until now is computed as it was called
+        engine.forget()     # first, so that pending calls are computed with the old default
         dtypes.use_default(d)
 
 
 def promote_types(type1: dtypes.dtype, type2: dtypes.dtype) -> dtypes.dtype:
-    """The smallest dtype that holds both. See torch.promote_types."""
+    """Return the smallest dtype to which both promote. See torch.promote_types."""
     return dtypes.of_numpy(promotion.promote_types(type1.np, type2.np))
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
-    """The dtype an operation on two operands would compute in. See torch.result_type."""
+    """Return the dtype in which an operation on two operands computes. See torch.result_type."""
     def operand(x):
         if isinstance(x, Tensor):
             return x.dtype.np, promotion.DIM if x.dim() else promotion.ZERO_DIM
@@ -130,7 +130,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
 
 
 def broadcast_shapes(*shapes: Any):
-    """The shape that shapes broadcast to. See torch.broadcast_shapes."""
+    """Return the common shape to which shapes broadcast. See torch.broadcast_shapes."""
     from jtorch._base.size import Size
     from jtorch.ops.check import broadcast_shapes as common
     result: tuple = ()
@@ -151,7 +151,7 @@ def _raise_mismatch(so_far: tuple, shape: tuple, k: int) -> None:
 
 
 class _Threads:
-    """What was said of the threads of an op, and of those that run ops side by side; 0 where nothing was."""
+    """The chosen numbers of intra-op and inter-op threads; 0 if none was chosen."""
 
     number = between = 0
 
@@ -160,27 +160,27 @@ _threads = _Threads()
 
 
 def get_num_threads() -> int:
-    """The number of threads that an op may use. See torch.get_num_threads."""
+    """Return the number of threads that an op may use. See torch.get_num_threads."""
     return _threads.number or _cores()
 
 
 def set_num_threads(n: int) -> None:
-    """How many threads an op may use on the CPU. See torch.set_num_threads.
+    """Set the number of threads that an op may use on the CPU. See torch.set_num_threads.
 
-    Products of NumPy's OpenBLAS use so many from then on; with 1, what is compiled from then on runs in one thread, too.
-    The pool of XLA has its size, that of the cores that the process may use, from the start.
+    NumPy's OpenBLAS uses this number at once. With 1, programs compiled later run in one thread too.
+    XLA's thread pool keeps its size, the number of cores that the process may use.
     """
     _threads.number = _checked_number(n, "set_num_threads")
     engine.use_threads(_threads.number)
 
 
 def get_num_interop_threads() -> int:
-    """The number that was set, or that of the cores. See torch.get_num_interop_threads."""
+    """Return the number that was set, or the number of cores. See torch.get_num_interop_threads."""
     return _threads.between or _cores()
 
 
 def set_num_interop_threads(n: int) -> None:
-    """Kept for ``get_num_interop_threads``: ops do not run side by side. See torch.set_num_interop_threads."""
+    """Set the number for ``get_num_interop_threads``. It has no other effect. See torch.set_num_interop_threads."""
     _threads.between = _checked_number(n, "set_num_interop_threads")
 
 
@@ -199,7 +199,7 @@ def _checked_number(n: int, name: str) -> int:
 
 
 def scalar_tensor(s: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A 0-dim tensor of a number, of the default dtype. See torch.scalar_tensor."""
+    """Return a 0-dim tensor of a number, by default in the default dtype. See torch.scalar_tensor."""
     d = dtypes.as_dtype(dtype, "scalar_tensor") or dtypes.get_default_dtype()
     if not isinstance(s, (int, float, complex, np.generic, Tensor)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
@@ -209,7 +209,10 @@ def scalar_tensor(s: Any, *, dtype: dtypes.dtype | None = None, device: Any = No
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """All algorithms here are deterministic; new memory is filled from then on. See torch.use_deterministic_algorithms."""
+    """Turn deterministic mode on or off. See torch.use_deterministic_algorithms.
+
+    The mode only fills new memory, since all algorithms are deterministic.
+    """
     for name, given in ((" 'mode' (position 1)", mode), (" 'warn_only'", warn_only)):
         if not isinstance(given, bool):
             raise TypeError(f"_set_deterministic_algorithms(): argument{name} must be bool, not {type(given).__name__}")
@@ -217,7 +220,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether deterministic algorithms were asked for."""
+    """Return whether deterministic mode is on."""
     return deterministic.Deterministic.on
 
 
@@ -230,7 +233,7 @@ METHODS = ("equal", "allclose", "is_nonzero", "is_same_size")
 
 
 def bind() -> None:
-    """Puts the names of this file into the package and, where PyTorch has them as methods, on tensors."""
+    """Add the names of this module to the package, and to Tensor those that PyTorch has as methods."""
     put(functions, {n: globals()[n] for n in NAMES})
     put(functions, {"scalar_tensor": scalar_tensor}, replaces=True)
     put(Tensor, {n: globals()[n] for n in METHODS})

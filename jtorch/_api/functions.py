@@ -1,5 +1,5 @@
-"""torch's functions, for the package's own files: ``functions.cat(...)``. A stub beside this file names them all.
+"""The functions of torch for use in the package: ``functions.cat(...)``. The stub file lists them.
 
-They are put here when the package is imported: first those made from the records of the ops, then those written by hand.
-``jtorch`` shows the same ones.
+The import adds them: first functions made from op records, then hand-written functions.
+``jtorch`` has the same functions.
 """

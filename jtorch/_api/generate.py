@@ -1,7 +1,7 @@
-"""Makes ``torch.f``, ``Tensor.f``, ``Tensor.f_``, ``out=`` and the operators from the records of the ops.
+"""Generates ``torch.f``, ``Tensor.f``, ``Tensor.f_``, ``out=`` and the operators from the records of the ops.
 
-The source of every function is generated once, at import, with PyTorch's signature, so that a call costs no more than a
-function written by hand and wrong argument names raise Python's own error.
+The import generates each function's source with PyTorch's signature. A call is as fast as a hand-written function, and
+wrong argument names raise Python's own error.
 """
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ from jtorch.tape import UnderivedNode, node_class
 from jtorch.tensor import Parameter, Tensor, with_grad, wrap
 
 _PLAIN = {int, str, type(None)}
-_FLAG = {*_PLAIN, bool}      # for parameters that are only ever bools, where 1 and True mean the same
+_FLAG = {*_PLAIN, bool}      # classes of bool parameters, where 1 means True
 _MARKS: dict[type, Any] = {Tensor: T, Parameter: T, **NUMBERS}
 
 
-# ---------------------------------------------------------------- what the generated code calls
+# ---------------------------------------------------------------- functions that the generated code calls
 
 def _new_call(calls: dict, op: Op, key: Any):
     template = key if key.__class__ is tuple else (key,)
@@ -69,7 +69,7 @@ def _new_call(calls: dict, op: Op, key: Any):
 
 
 def _call_creating(op: Op, template: tuple, flat: list, device: Any, requires_grad: bool, out: Any, memory_format: Any = None):
-    """Calls an op that makes a tensor on a device of the caller's choice."""
+    """Call an op that creates a tensor, on the given device."""
     tensors = [t for t in flat if isinstance(t, Tensor)]
     if device is None:
         place = aval_of(tensors[0]).device if tensors else devices.canonical(devices.default_device())
@@ -95,13 +95,13 @@ _NEW_MEMORY = {"empty", "empty_like", "empty_permuted", "new_empty"}
 
 
 def _filled(op: Op, made: Any) -> Any:
-    """What an op that leaves its memory as it is has made, filled where that is wanted."""
+    """Return the result of an op such as ``empty``, filled if deterministic mode asks for it."""
     number = number_for_new_memory(made.dtype) if op.name in _NEW_MEMORY and Deterministic.on else None
     return made if number is None else made.fill_(number)
 
 
 def _in_dtype_of(c: Call, out: Any) -> Call:
-    """The call in the dtype of what it is to be written to, where no other is given."""
+    """Return the call with the dtype of ``out``, unless it has a dtype."""
     at = next((i for i, p in enumerate(c.op.params) if p.name == "dtype"), None)
     if at is None or c.template[at] is not None or not isinstance(out, Tensor):
         return c
@@ -109,14 +109,14 @@ def _in_dtype_of(c: Call, out: Any) -> Call:
 
 
 def _check_created(c: Call, out: Any) -> None:
-    """RuntimeError where ``dtype=`` and ``out=`` say two things."""
+    """Raise RuntimeError if ``dtype=`` contradicts ``out=``."""
     wanted = dict(zip([p.name for p in c.op.params], c.template, strict=True)).get("dtype")
     if wanted is not None and isinstance(out, Tensor) and out.dtype is not wanted:
         raise RuntimeError(f"dtype {wanted.scalar_name} does not match dtype of out parameter ({out.dtype.scalar_name})")
 
 
 def _call_dynamic(op: Op, template: tuple, flat: list):
-    """Runs an op whose result's shape depends on values: at once, on the host."""
+    """Run an op whose result shape depends on values. It runs at once on the host."""
     if seam.aten is not None:
         seen = seam.aten.dynamic(op, template, flat)
         if seen is not None:
@@ -137,7 +137,7 @@ def _call_dynamic(op: Op, template: tuple, flat: list):
 
 
 def _underived(c: engine.Call, flat: list, made: Any) -> Any:
-    """Gives the first result of an op whose shape depends on values the node that says that it has no derivative."""
+    """Give the first result of a dynamic op without derivative a node whose backward raises."""
     if mode.grad and requires_grad(flat[0]):
         first = made if isinstance(made, Tensor) else made[0]
         start_history(first, node_class(backward_name(c), UnderivedNode)(c.op.underived_name(c.template), (edge_of(flat[0]),)))
@@ -145,7 +145,7 @@ def _underived(c: engine.Call, flat: list, made: Any) -> Any:
 
 
 def _dynamic_out(op: Op, made: Any, out: Any):
-    """Writes the results of an op whose result's shape depends on values into ``out``."""
+    """Write the results of a dynamic op into ``out``."""
     outs, results = (list(x) if isinstance(x, (tuple, list)) else [x] for x in (out, made))
     for t, r in zip(outs, results, strict=True):
         if not isinstance(t, Tensor):
@@ -168,7 +168,7 @@ def _with_dtype(t: Tensor, dtype):
 # ---------------------------------------------------------------- generating the source
 
 class _Writer:
-    """Writes the functions of one op."""
+    """A writer of the source of one op's functions."""
 
     def __init__(self, op: Op, index: int):
         self.op, self.prefix, self.other_names = op, f"_{index}", numpy_names(op.params)
@@ -180,7 +180,7 @@ class _Writer:
                 self.scope[f"D{self.prefix}_{p.name}"] = p.default
 
     def signature(self, extra: tuple[str, ...] = (), positional: str = "") -> str:
-        """PyTorch's signature, what it takes by name only behind a guard, and the names that NumPy has."""
+        """Return PyTorch's signature, with keyword-only parameters after a guard parameter, and NumPy's names."""
         params = self.op.params
         extra = tuple(e for e in extra if e.partition("=")[0] not in {p.name for p in params})
         if any(p.varargs for p in params):
@@ -192,7 +192,7 @@ class _Writer:
         return ", ".join([*spelled, *[f"{GUARD}=MISSING"] * bool(behind), *behind])
 
     def _spelled_signature(self, extra: tuple[str, ...]) -> str:
-        """The same for a function that takes ints or tensors one by one."""
+        """Return the signature of a function that takes ints or tensors one by one."""
         parts, starred = [], False
         for p in self.op.params:
             if p.varargs:
@@ -209,7 +209,7 @@ class _Writer:
         return f"{p.name}=MISSING" if _is_empty(p) else f"{p.name}=D{self.prefix}_{p.name}"
 
     def names(self) -> list[str]:
-        """The lines that look under other names, but for tensors, which are looked for where they are checked."""
+        """Return the lines that read static arguments from other names. ``_others`` does that for tensors."""
         if any(p.varargs for p in self.op.params):
             return []
         of_statics = [(p.name, a) for p in self.op.params if not p.kind.startswith("tensor")
@@ -222,7 +222,7 @@ class _Writer:
         return "".join([f", {a}" for a in self.other_names.get(p.name, ())])
 
     def body(self) -> tuple[list[str], str, str]:
-        """The lines that sort the arguments, and the expressions of the template and of the flat arguments."""
+        """Return (lines that process the arguments, expression of the template, expression of the flat arguments)."""
         lines: list[str] = self.names()
         template: list[str] = []
         literal: list[str] = []
@@ -230,7 +230,7 @@ class _Writer:
         first = next((i for i, p in enumerate(self.op.params) if p.kind != "tensor"), -1) if self.op.warns is not None else -1
         for i, p in enumerate(self.op.params):
             here, mark, flat = getattr(self, f"_{p.kind}")(p, 0 if p.keyword_only else i + 1)
-            if i == first:      # tensors have been checked, other arguments are still as the caller gave them
+            if i == first:      # tensors have been checked, other arguments are unchanged
                 lines.append(self.warning())
             template.append(mark)
             if not growing and "flat" in "".join(here):
@@ -249,7 +249,7 @@ class _Writer:
         return lines, key, "flat" if growing else f"({', '.join(literal)}{comma})"
 
     def warning(self) -> str:
-        """The line that gives the op's warnings."""
+        """Return the line that gives the op's warnings."""
         given = [f"_aval_of({p.name})" if p.kind == "tensor" else p.name for p in self.op.params]
         return f"W{self.prefix}({', '.join(given)})"
 
@@ -320,7 +320,7 @@ class _Writer:
         return f"first_given(OP{self.prefix}, {p.name!r}, {p.name})" if _is_empty(p) else p.name
 
     def call(self, flat: str, key: str) -> list[str]:
-        """The lines from the sorted arguments to the result."""
+        """Return the lines from the processed arguments to the result."""
         op, at = self.op, self.prefix
         if op.dynamic:
             return [f"return _call_dynamic(OP{at}, {key if key != 'T' else '(T,)'}, {flat})"]
@@ -334,12 +334,12 @@ class _Writer:
         return [*lines, f"r = {called}(c, {flat})", "return named(c, r) if r.__class__ is list else r"]
 
     def lookup(self, key: str) -> list[str]:
-        """The lines that find the call of a template."""
+        """Return the lines that find the call of a template."""
         at = self.prefix
         return [f"k = {key}", f"c = CALLS{at}.get(k)", f"if c is None: c = _new_call(CALLS{at}, OP{at}, k)"]
 
     def function(self) -> str:
-        """``torch.f``: with ``out=``, and ``device=`` and its kin for an op that makes tensors."""
+        """Return the source of ``torch.f``, with ``out=``, and with ``device=`` and similar parameters if it creates tensors."""
         op = self.op
         lines, key, flat = self.body()
         if op.creates:
@@ -357,13 +357,13 @@ class _Writer:
         return self._def(op.name, self.signature(), [*lines, *self.call(flat, key)])
 
     def inplace(self) -> str:
-        """``f_``."""
+        """Return the source of ``f_``."""
         lines, key, flat = self.body()
         lines += [*self.lookup(key), f"return call_inplace(c, {flat})"]
         return self._def(f"{self.op.name}_", self.signature(), lines)
 
     def functional(self) -> str:
-        """``torch.nn.functional.f`` with its ``inplace=`` argument, the last that may be given by position."""
+        """Return the source of ``torch.nn.functional.f`` with ``inplace=`` as the last positional parameter."""
         lines, key, flat = self.body()
         lines += [*self.lookup(key), f"if inplace: return call_inplace(c, {flat})", *self.call(flat, key)[3:]]
         return self._def(f"{self.op.name}", self.signature(positional="inplace=False"), lines)
@@ -377,7 +377,7 @@ class _Writer:
 
 
 def _foreign(condition: str | None, *otherwise: str) -> list[str]:
-    """Lines for an argument that is no plain tensor: its class may take over the call, or else ``otherwise`` is done."""
+    """Return lines for an argument that is no plain tensor: ask its class to take over the call, else do ``otherwise``."""
     lines = ["    if (o := _overridden(SELF, locals())) is not NOT_OVERRIDDEN: return o", *[f"    {line}" for line in otherwise]]
     return [f"if {condition}:" if condition else "else:", *lines]
 
@@ -388,7 +388,7 @@ def _is_empty(p: Param) -> bool:
 
 
 def _called(op: Op) -> str:
-    """The function of ``dispatch`` that a call of the op goes through, if it is no view and writes nothing."""
+    """Return the name of the ``dispatch`` function that calls the op, for ops that are no views and write nothing."""
     if op.layout is None or not (op.layout.kept or op.layout.always):
         return "call"
     return "call_preserving_strides" if op.layout.kept else "call_with_output_strides"
@@ -412,14 +412,14 @@ _SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_
 
 
 def load_ops() -> None:
-    """Imports every file under ``jtorch/ops``, so that all ops are declared."""
+    """Import every file under ``jtorch/ops``, so that all ops are declared."""
     for info in pkgutil.walk_packages(jtorch.ops.__path__, "jtorch.ops."):
         importlib.import_module(info.name)
     check_all_read()
 
 
 def make_functions() -> dict[str, dict[str, types.FunctionType]]:
-    """For each op, its generated functions by form: ``function``, ``inplace``, ``functional``."""
+    """Return each op's generated functions by form: ``function``, ``inplace``, ``functional``."""
     scope: dict[str, Any] = dict(_SCOPE)
     jobs: list[tuple[Op, str, str]] = []
     sources: list[str] = []
@@ -442,7 +442,7 @@ def make_functions() -> dict[str, dict[str, types.FunctionType]]:
 
 
 def _home_of(op: Op, form: str) -> str:
-    """The namespace in which a pickle finds a function by its name."""
+    """Return the module in which pickles look up a function."""
     prefix = op.name.rpartition(".")[0]
     return "jtorch.nn.functional" if form == "functional" else f"jtorch.{prefix}" if prefix in _SPACES else "jtorch"
 
@@ -460,7 +460,7 @@ def _forms(op: Op) -> list[str]:
 
 
 def bind(spaces: dict[str, types.ModuleType]) -> None:
-    """Puts the functions of all ops where PyTorch has them: into ``spaces`` (by dotted prefix) and on ``Tensor``."""
+    """Add the functions of all ops to their namespaces in ``spaces`` (by dotted prefix) and to ``Tensor``."""
     for name, forms in make_functions().items():
         op = OPS[name]
         for full in (op.name, *op.aliases):
@@ -485,7 +485,7 @@ def _bind_name(op: Op, full: str, forms: dict, spaces: dict[str, types.ModuleTyp
 
 
 def _as_method(op: Op, fn):
-    """The function as a method: ``self`` is the first parameter, or the first that takes a tensor (``polygamma(n, input)``)."""
+    """Return the function as a method. ``self`` is its first tensor parameter, as in ``polygamma(n, input)``."""
     if not op.params or op.params[0].kind != "static":
         return fn
 
@@ -499,7 +499,7 @@ _OPERANDS = {Tensor, Parameter, int, float, bool, complex}
 
 
 def _operator(name: str, forms: dict):
-    """The function behind ``__add__``, ``__rsub__`` (arguments swapped) or ``__iadd__`` (in place)."""
+    """Return the function of ``__add__``, ``__rsub__`` (arguments swapped) or ``__iadd__`` (in place)."""
     fn = forms["function"]
     if name in _UNARY:
         return lambda self: fn(self)
@@ -517,7 +517,7 @@ def _operator(name: str, forms: dict):
 
 
 def _known_first(op: Op, name: str, slow: Callable) -> Callable:
-    """An operator that knows the call for each class of its right operand, once it has met one; ``slow`` does all others."""
+    """Return an operator that caches the call for each class of the right operand. ``slow`` handles all other cases."""
     rest = _default_marks(op)
     if rest is None or name.startswith("__i") or name == "__rsub__":
         return slow
@@ -536,7 +536,7 @@ def _known_first(op: Op, name: str, slow: Callable) -> Callable:
 
 
 def _default_marks(op: Op) -> tuple | None:
-    """How what follows two operands stands in a call's template where it is not given; None for other kinds of ops."""
+    """Return the template entries of the default arguments after two operands, or None for other kinds of ops."""
     first, rest = op.params[:2], op.params[2:]
     plain = op.view is None and not op.dynamic and not op.writes and op.warns is None and _called(op) == "call"
     if not plain or len(first) < 2 or any([p.kind not in ("tensor", "tensor_or_number") for p in first]) \
@@ -566,23 +566,23 @@ _REFLECTED = {f"__r{n}__" for n in ("sub", "truediv", "floordiv", "mod", "pow", 
 
 
 def _is_operand(other: Any) -> bool:
-    """Whether operators take it; of an array NumPy computes, or nobody does, as in PyTorch."""
+    """Return whether operators accept ``other``. They leave NumPy's arrays to NumPy, as in PyTorch."""
     return isinstance(other, (Tensor, int, float, complex, np.generic))
 
 
 def _equals(fn: Callable, self: Tensor, other: Any) -> Any:
-    """``==``, the one operator that takes arrays."""
+    """Return ``self == other``. This operator alone accepts NumPy's arrays."""
     if isinstance(other, np.ndarray):
         from jtorch._api.creation import as_tensor
         try:
             return fn(self, as_tensor(other))
-        except TypeError:       # of strings, say
+        except TypeError:       # an array of strings, for example
             return NotImplemented
     return fn(self, other) if _is_operand(other) else NotImplemented
 
 
 def _divided_by(fn: Callable, self: Tensor, other: Any) -> Any:
-    """``other / self``, by way of the reciprocal where ``other`` is an array."""
+    """Return ``other / self``, computed with the reciprocal if ``other`` is an array."""
     if isinstance(other, np.ndarray):
         try:
             return fn(1, self) * other

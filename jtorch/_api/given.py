@@ -1,7 +1,7 @@
-"""How the arguments of a generated function may be given beside its plain signature: under NumPy's names, or in an old order.
+"""Aliases of the arguments of generated functions: NumPy's names, and old orders of arguments.
 
-A generated function has all its parameters by position, those that PyTorch takes by name only behind a guard: a call that gives
-arguments by position up to there is an old overload, or an error. So a normal call pays nothing for the names.
+All parameters of a generated function are positional. A guard parameter precedes those that PyTorch takes by keyword only.
+A call that sets the guard uses an old overload or is an error. So normal calls pay nothing for the aliases.
 """
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MADE = "<jtorch functions made from op records>"     # the file name of generate
 
 
 def numpy_names(params: Sequence[Param]) -> dict[str, tuple[str, ...]]:
-    """Which further names each of an op's parameters has, but for those that another parameter has."""
+    """Return NumPy's names of each parameter, except names of other parameters of the op."""
     names = [p.name for p in params]
     return {n: tuple([a for a in NUMPY_NAMES[n] if a not in names]) for n in names if n in NUMPY_NAMES}
 
 
 def first_given(op: Op, name: str, given: Any, others: Sequence[Any] = ()) -> Any:
-    """What is given for a parameter, under its own name or another; PyTorch's TypeError if nothing is."""
+    """Return the argument for a parameter, given under its own name or another. Raise PyTorch's TypeError if it is missing."""
     if given is not MISSING:
         return given
     found = next((v for v in others if v is not MISSING), MISSING)
@@ -39,12 +39,12 @@ def first_given(op: Op, name: str, given: Any, others: Sequence[Any] = ()) -> An
     values = frame.f_locals
     lacking = [f'"{p.name}"' for p in op.params if values.get(p.name) is MISSING
                and all([values.get(n, MISSING) is MISSING for n in NUMPY_NAMES.get(p.name, ())])]
-    what = f"required positional argument{'s' if len(lacking) == 1 else ''}"      # so it is in PyTorch
+    what = f"required positional argument{'s' if len(lacking) == 1 else ''}"      # PyTorch has this plural too
     raise TypeError(f"{op.name.split('.')[-1]}() missing {len(lacking)} {what}: {', '.join(lacking)}")
 
 
 def in_old_order(function: Any, op: Op, values: dict[str, Any]) -> Any:
-    """The call of an old overload, ``addcmul(a, value, b, c)``, in today's order; TypeError if there is none such."""
+    """Call an old overload, such as ``addcmul(a, value, b, c)``, in today's order. Raise TypeError if there is none."""
     function = as_written(function)
     names = function.__code__.co_varnames[:function.__code__.co_argcount]
     taken = names.index(GUARD)

@@ -1,4 +1,4 @@
-"""What exported graphs assert of sizes, dtypes and numbers: ``torch._assert_tensor_metadata`` and its kin."""
+"""Assertions in exported graphs on sizes, dtypes and numbers, such as ``torch._assert_tensor_metadata``."""
 from __future__ import annotations
 
 import sys
@@ -12,7 +12,7 @@ _LIMITS = {"min": -2 ** 63, "max": sys.maxsize}
 
 def _assert_tensor_metadata(a: Tensor, size: Any = None, stride: Any = None, dtype: Any = None, *, device: Any = None,
                             layout: Any = None) -> None:
-    """RuntimeError unless the tensor is as described. See torch.ops.aten._assert_tensor_metadata."""
+    """Raise RuntimeError unless the tensor has the given properties. See torch.ops.aten._assert_tensor_metadata."""
     device = device if device is None else Device(device)
     for what, wanted, found in (("sizes", size, list(a.shape)), ("strides", stride, list(a.stride())), ("dtype", dtype, a.dtype),
                                 ("device", device, a.device), ("layout", layout, a.layout)):
@@ -25,13 +25,13 @@ def _said(value: Any) -> Any:
 
 
 def _assert_scalar(self: Any, assert_msg: str) -> None:
-    """RuntimeError with this text unless the number is not zero. See torch.ops.aten._assert_scalar."""
+    """Raise RuntimeError with ``assert_msg`` if the number is zero. See torch.ops.aten._assert_scalar."""
     if not self:
         raise RuntimeError(assert_msg)
 
 
 def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
-    """RuntimeError unless ``size`` lies between ``min`` and ``max``. See torch.sym_constrain_range."""
+    """Raise RuntimeError unless ``size`` lies between ``min`` and ``max``. See torch.sym_constrain_range."""
     low, high = _LIMITS["min"] if min is None else min, _LIMITS["max"] if max is None else max
     if low > high:
         raise RuntimeError(f"Max must be greater than or equal to min. Got min={low} max={high}")
@@ -40,17 +40,17 @@ def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = 
 
 
 def sym_constrain_range_for_size(size: Any, *, min: int | None = None, max: int | None = None) -> None:
-    """RuntimeError unless ``size`` is a size between ``min`` and ``max``. See torch.sym_constrain_range_for_size."""
+    """Raise RuntimeError unless ``size`` is a valid size between ``min`` and ``max``. See torch.sym_constrain_range_for_size."""
     if max is not None and max <= 2:
         raise RuntimeError(f"Max value to constrain_range_for_size must be greater than 2. got: {max}")
     sym_constrain_range(size, min=0 if min is None else min, max=max)
 
 
 def _is_all_true(self: Tensor) -> Tensor:
-    """Whether all elements of a bool tensor are True, as a tensor."""
+    """Return a tensor that is True if all elements are True."""
     return self.all()
 
 
 def _is_any_true(self: Tensor) -> Tensor:
-    """Whether an element of a bool tensor is True, as a tensor."""
+    """Return a tensor that is True if any element is True."""
     return self.any()

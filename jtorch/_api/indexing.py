@@ -1,6 +1,6 @@
-"""``t[...]`` and ``t[...] = value``: basic indices become views, tensors and masks become ``index`` and ``index_put``.
+"""Indexing: ``t[...]`` and ``t[...] = value``. Basic indices become views, tensors and masks ``index`` and ``index_put``.
 
-As in PyTorch, the basic part (ints, slices, None, ellipsis) is applied first; index tensors then index the result.
+As in PyTorch, the basic part (ints, slices, None, ellipsis) is applied first. Index tensors then index that view.
 """
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _LONG = dtypes.int64
 
 
 def getitem(t: Tensor, index: Any) -> Tensor:
-    """``t[index]``."""
+    """Return ``t[index]``."""
     if index.__class__ is int:
         rows = t._storage.rows
         row = row_of(t, rows, index) if rows is not None else None
@@ -75,7 +75,7 @@ def _alias_view(t: Tensor) -> Tensor:
 
 
 def _select(t: Tensor, dim: int, i: int, place: tuple[tuple, int, int] | None = None) -> Tensor:
-    """``t`` at ``i`` of a dim. ``place`` (see ``_place``): where ``i`` is in an index, by which PyTorch's error names the dim."""
+    """Return ``t`` at index ``i`` of a dim. ``place``: the arguments of ``_place``, which gives the dim in PyTorch's error."""
     shape = storage.aval_of(t).shape
     if not -shape[dim] <= i < shape[dim]:
         named = dim if place is None else _place(*place)
@@ -85,9 +85,9 @@ def _select(t: Tensor, dim: int, i: int, place: tuple[tuple, int, int] | None = 
 
 
 def _split(t: Tensor, index: Any, *, written: bool = False, filled: bool = False) -> tuple[Tensor, list[Tensor | None] | None]:
-    """The view that the basic part of an index gives, and the index tensors that are left for its dims.
+    """Return the view of the basic part of an index, and the index tensors for the view's dims.
 
-    Where it is ``written`` to, the errors that leaves raise come before those of masks. ``filled``: see ``_columns``.
+    ``written``: the view will be written to, so errors of leaves come before errors of masks. ``filled``: see ``_columns``.
     """
     if index.__class__ in (slice, int) or isinstance(index, np.integer):
         _check_of_one(t, index)
@@ -130,18 +130,18 @@ def _is_bool(item: Any) -> bool:
 
 
 def _is_int(item: Any) -> bool:
-    """Whether an item picks one place; a 0-dim tensor does, unless it is to stay one."""
+    """Return whether an item selects one index: an int, or a 0-dim tensor that need not stay a tensor."""
     return isinstance(item, _INTS) or (not storage.aval_of(item).shape and not requires_index(item))
 
 
 def _place(given: tuple, k: int, count: int) -> int:
-    """Where in an index as it was given the item is that is the ``k``-th of ``count``, its ellipsis written out."""
+    """Return the position in the given index of item ``k`` of ``count`` items after expanding the ellipsis."""
     at = next((i for i, x in enumerate(given) if x is Ellipsis), None)
     return k if at is None or k < at else len(given) - (count - k)
 
 
 def requires_index(item: Tensor) -> bool:
-    """Whether a 0-dim index is to stay a tensor (under a JAX transformation its value is not known)."""
+    """Return whether a 0-dim index must stay a tensor, since its value is unknown under a JAX transformation."""
     return storage.aval_of(item).traced
 
 
@@ -160,13 +160,13 @@ _NOT_NUMBERS = (slice, Tensor, list, tuple, type(None), type(...))
 
 
 def _expanded(t: Tensor, index: tuple) -> list:
-    """The items of an index with the ellipsis written out and sequences turned into tensors."""
+    """Return the items of an index, with the ellipsis expanded and sequences converted to tensors."""
     try:
         items = [_item(x) for x in index]
     except (TypeError, IndexError, ValueError):
         _raise_earlier(t, index)
         raise
-    used = sum(_dims_used(x) for x in index)        # a mask of NumPy's counts as one, as in PyTorch
+    used = sum(_dims_used(x) for x in index)        # a NumPy mask counts as one dim, as in PyTorch
     if used > len(storage.aval_of(t).shape):
         raise _too_many(t)
     at = [i for i, x in enumerate(items) if x is Ellipsis]
@@ -179,7 +179,7 @@ def _expanded(t: Tensor, index: tuple) -> list:
 
 
 def _raise_earlier(t: Tensor, index: tuple) -> None:
-    """Raises what comes before the error of an item: that there are too many, or that of an item in front of it."""
+    """Raise errors that precede an item's own error: too many items, or an error of an earlier item."""
     if sum([_dims_used(x) for x in index]) > t.dim():
         raise _too_many(t)
     good = list(itertools.takewhile(_is_item, index))
@@ -195,7 +195,7 @@ def _is_item(x: Any) -> bool:
 
 
 def _check_of_one(t: Tensor, index: Any) -> None:
-    """IndexError for ``t[0]`` or ``t[:]`` of one number."""
+    """Raise IndexError for ``t[0]`` or ``t[:]`` of a 0-dim tensor."""
     if not storage.aval_of(t).shape:
         raise IndexError("slice() cannot be applied to a 0-dim tensor." if isinstance(index, slice) else
                          "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
@@ -249,7 +249,7 @@ def _check_index_dtype(x: Tensor) -> None:
 
 
 def _columns(t: Tensor, dim: int, item: Tensor, filled: bool = False) -> list[Tensor]:
-    """An index tensor as int64; a mask as the columns of its true places. ``filled``: it says where one number is written."""
+    """Return an index tensor as int64, or a mask as index tensors. ``filled``: one number is written at the mask."""
     own, shape = storage.aval_of(item), storage.aval_of(t).shape
     if own.dtype.name not in _MASKS:
         return [item if own.dtype is _LONG else class_of(item).to(item, _LONG)]        # type: ignore[attr-defined]
@@ -277,15 +277,15 @@ def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
     return part if part is not None else call_view(call_of(OPS["slice"], (T, dim, start, max(stop, start), step)), (t,))
 
 
-MANY = 64       # rows of one storage that are taken by recorded calls
-PARTS = 8       # places of other dims, each of which may be taken by recorded calls: a mask is cut at one place all the time
+MANY = 64       # rows per storage that recorded calls read; later rows are sliced by NumPy
+PARTS = 8       # slices of other dims per storage that recorded calls read; one recurring slice stays a call
 
 
 def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor | None:
-    """``t`` at ``start`` of a dim (or ``count`` from there on, where that is not -1) as a view that no call is recorded for.
+    """Return a slice of ``t`` as a view without a recorded call: index ``start``, or ``count`` indices if that is not -1.
 
-    A call of each index would be a kernel and a path in the engine's records of its own. So a tensor that has been indexed
-    many times, as a data set is, or by time, gives its parts as new inputs of what is computed with them. None where it does not.
+    A call for each index would need its own kernel and its own state in the trie. So parts of a tensor that was indexed many
+    times, such as a data set, become new inputs of the trace. Return None for other tensors.
     """
     s, view = t._storage, t._view
     if requires_grad(t) or tangents.opened or (seam.aten is not None and seam.aten.is_on()):
@@ -313,7 +313,7 @@ def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor |
 
 
 def _is_taken_apart(s: Any, part: tuple[int, int, int, int]) -> bool:
-    """Whether so many parts (dim, start, step, count) of a storage have been taken that further ones are no calls."""
+    """Count a part (dim, start, step, count) of a storage, and return whether further parts need no recorded calls."""
     dim, start, step, count = part
     if dim == 0:
         s.sliced += 1
@@ -328,7 +328,7 @@ def _is_taken_apart(s: Any, part: tuple[int, int, int, int]) -> bool:
 
 
 def _is_cut_elsewhere(s: Any, start: int, length: tuple[int, int]) -> bool:
-    """Whether a slice of this length was taken from another start before, as batches of a data set are."""
+    """Return whether a slice of this length began elsewhere before, as batches of a data set do."""
     if s.starts is None:
         s.starts = {}
     return len(s.starts) < PARTS and s.starts.setdefault(length, start) != start
@@ -337,7 +337,7 @@ def _is_cut_elsewhere(s: Any, start: int, length: tuple[int, int]) -> bool:
 @functools.lru_cache(4096)
 def _shown(aval: engine.Aval, stride: tuple[int, ...] | None, dim: int, step: int,
            count: int) -> tuple[engine.Aval, tuple, int, bool]:
-    """The aval of parts of such a tensor, their strides, the step from one to the next, and whether they are in order."""
+    """Return (aval of a part, its strides, the stride between parts, is a part contiguous)."""
     stride = storage.contiguous_strides(aval.shape) if stride is None else stride
     shape = (*aval.shape[:dim], *(() if count < 0 else (count,)), *aval.shape[dim + 1:])
     inner = (*stride[:dim], *(() if count < 0 else (stride[dim] * step,)), *stride[dim + 1:])
@@ -353,10 +353,10 @@ def _bound(x: Any) -> int:
 # ---------------------------------------------------------------- writing
 
 def setitem(t: Tensor, index: Any, value: Any) -> None:
-    """``t[index] = value``."""
+    """Do ``t[index] = value``."""
     if index.__class__ is int and isinstance(value, Tensor) and _is_row(t, index, value):
         check_inplace(value, tracked=False, once=False)
-        storage.count_write(value)      # all that is left to see of it
+        storage.count_write(value)      # only the version shows the write
         return
     number = not isinstance(value, Tensor)
     value = _value_like(t, value) if number else value
@@ -385,13 +385,13 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
 
 
 def _lifted(value: Tensor) -> Tensor:
-    """A number that was made a tensor, as modes with ``__torch_dispatch__`` see it."""
+    """Return a tensor made from a number, as modes with ``__torch_dispatch__`` see it."""
     made = seam.aten.created("lift_fresh", {"self": value})
     return value if made is None else made
 
 
 def _is_row(t: Tensor, i: int, value: Tensor) -> bool:
-    """Whether a value is the very row that it is to be written to, as behind ``t[i] += 1``, and no history is to show it."""
+    """Return whether ``value`` is the row ``t[i]`` itself, as after ``t[i] += 1``, and autograd does not track the write."""
     view = value._view
     if value._storage is not t._storage or view is None or value._counter is not t._counter:
         return False
@@ -408,7 +408,7 @@ def _put(viewed: Tensor, tensors: Sequence[Tensor | None], value: Tensor) -> Non
 
 
 def _is_fitting_mask(t: Tensor, index: Any) -> bool:
-    """Whether an index is a mask of the tensor's first dims."""
+    """Return whether an index is a mask of the tensor's first dims."""
     return isinstance(index, Tensor) and index.dtype.name in _MASKS and index.dim() > 0 \
         and index.shape == t.shape[:index.dim()]
 
@@ -416,18 +416,18 @@ def _is_fitting_mask(t: Tensor, index: Any) -> bool:
 def _assign(viewed: Tensor, value: Tensor) -> None:
     size = tuple(viewed.shape)
     value = _fitting(value, size)
-    if value._storage is viewed._storage and tuple(value.shape) != size:    # strides tell whether they overlap, of size 1 too
+    if value._storage is viewed._storage and tuple(value.shape) != size:    # strides decide whether they overlap, even for size 1
         value = value.view(value.shape).expand(size)        # type: ignore[attr-defined]
     copy_(viewed, value)
 
 
 def _only_mask(tensors: Sequence[Tensor | np.ndarray]) -> bool:
-    """Whether one mask is all that indexes; a number is then written by ``masked_fill_``, which takes no bytes."""
+    """Return whether the index is a single mask. ``masked_fill_`` then writes a number; it refuses uint8 masks."""
     return len(tensors) == 1 and tensors[0].dtype.name in _MASKS and len(tensors[0].shape) > 0
 
 
 def _number_at_mask(t: Tensor, value: Tensor) -> Tensor:
-    """What is written at a mask: one number may be of any dtype that it fits into, as in ``masked_fill_``."""
+    """Return the value to write at a mask. A single number is cast to the tensor's dtype if it fits, as in ``masked_fill_``."""
     if value.dtype is t.dtype or value.numel() != 1:
         return value
     if not storage.aval_of(value).traced:
@@ -437,12 +437,12 @@ def _number_at_mask(t: Tensor, value: Tensor) -> Tensor:
 
 
 def delitem(t: Tensor, index: Any) -> None:
-    """Tensors do not lose elements."""
+    """Raise TypeError, since tensors do not support ``del``."""
     raise TypeError("Tensor does not support deleting items")
 
 
 def _value_like(t: Tensor, value: Any) -> Tensor:
-    """A number as a 0-dim tensor of the dtype it is to be written to."""
+    """Return a number as a 0-dim tensor with the dtype of ``t``."""
     if not isinstance(value, (int, float, complex)):
         raise TypeError(f"can't assign a {type_name(value)} to a {t.type()}")       # type: ignore[attr-defined]
     if isinstance(value, int) and not -2**63 <= value < 2**63:
@@ -460,7 +460,7 @@ def _without_leading_ones(value: Tensor) -> Tensor:
 
 
 def _fitting(value: Tensor, size: tuple[int, ...]) -> Tensor:
-    """``value`` as it can be broadcast to ``size``; RuntimeError if it cannot."""
+    """Return ``value`` with a shape that broadcasts to ``size``. Raise RuntimeError if that is impossible."""
     shape = storage.aval_of(value).shape
     if shape != size and len(shape) and shape[0] == 1:
         value = _without_leading_ones(value)
@@ -483,7 +483,7 @@ def _shows_same(target: Tensor, src: Tensor) -> bool:
 
 
 def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Writes ``src``, broadcast and cast, into the tensor. See torch.Tensor.copy_."""
+    """Write ``src``, broadcast and cast, into the tensor. See torch.Tensor.copy_."""
     if not isinstance(src, Tensor):
         if not isinstance(src, (bool, int, float, complex)):
             raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
@@ -518,7 +518,7 @@ def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def _copied_onto_itself(target: Tensor, src: Tensor) -> Tensor:
-    """``copy_`` of the same elements: only history and version show it."""
+    """Do ``copy_`` of the same elements, which changes only history and version."""
     tracked = mode.grad and (requires_grad(target) or requires_grad(src))
     check_inplace(target, tracked, once=False)
     if not (tracked and storage.aval_of(target).is_inexact):
@@ -531,7 +531,7 @@ def _copied_onto_itself(target: Tensor, src: Tensor) -> Tensor:
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Writes one number everywhere. See torch.Tensor.fill_."""
+    """Write one number to all elements. See torch.Tensor.fill_."""
     if not isinstance(value, Tensor):
         if not isinstance(value, (bool, int, float, complex, np.generic)):
             raise TypeError("fill_() received an invalid combination of arguments - got "
@@ -541,7 +541,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements where the mask holds, in one dim. See torch.masked_select."""
+    """Return the elements where the mask is True, in one dim. See torch.masked_select."""
     if storage.aval_of(mask).dtype.name != "bool":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     input, mask = functions.broadcast_tensors(input, mask)
@@ -596,7 +596,7 @@ def _index_put(form: str):
 
 
 def bind() -> None:
-    """Puts indexing and ``copy_`` on the tensor class."""
+    """Add indexing and ``copy_`` to Tensor."""
     ours = {"index_put": _index_put("index_put"), "index_put_": _index_put("index_put_"), "masked_select": masked_select,
             "fill_": fill_}
     put(functions, ours, replaces=True)

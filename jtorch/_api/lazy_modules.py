@@ -1,4 +1,4 @@
-"""Parts of the package that are imported when they are first asked for: ``torch.distributions``, ``torch.compile``, …"""
+"""Parts of the package that are imported at first use: ``torch.distributions``, ``torch.compile``, …"""
 from __future__ import annotations
 
 import importlib
@@ -13,7 +13,7 @@ MODULES = tuple("""
     _prims_common _subclasses _tensor _utils accelerator compiler distributed distributions export futures fx hub jit
     library multiprocessing numa onnx overrides profiler quasirandom return_types sparse testing types
 """.split())
-_IN = {      # where names are that programs seldom ask for
+_IN = {      # the modules of rarely used names
     "_C": "Graph PyTorchFileReader PyTorchFileWriter ScriptFunction ScriptObject StorageBase Value",
     "_api.checks": "_assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
                    "_check_tensor_all_with _check_type _check_value _check_with",
@@ -45,7 +45,7 @@ NAMES = {name: module for module, names in _IN.items() for name in names.split()
 _NOT_LISTED = frozenset("""
     __dir__ __getattr__ _api _as_torch _backward _base _nodes _optimizers _parallel _storage _vision read_vitals set_vital
 """.split())
-_NO_TENSORS = {      # of each kind of tensors: what can be done instead, and functions of them
+_NO_TENSORS = {      # maps a kind of tensors to advice and to its functions
     "nested": ("torch.nn.utils.rnn.pad_sequence makes a batch of sequences of different lengths",
                ("_nested_compute_contiguous_strides_offsets", "_nested_view_from_buffer", "_nested_tensor_from_mask")),
     "quantized": ("torch.bfloat16 halves memory",
@@ -57,14 +57,14 @@ _BUILT = {"has_mps": ("mps", "torch.backends.mps.is_built"), "has_cuda": ("cuda"
 
 
 def load(name: str) -> Any:
-    """What ``jtorch.<name>`` is; AttributeError if there is no such thing."""
+    """Return ``jtorch.<name>``. Raise AttributeError if there is no such name."""
     if name in MODULES:
         return importlib.import_module(f"jtorch.{name}")
-    if name == "torch":      # scripts find torch.torch by accident
+    if name == "torch":      # some scripts use torch.torch by accident
         return sys.modules["jtorch"]
     if name in NAMES:
         return getattr(importlib.import_module(f"jtorch.{NAMES[name]}"), name)
-    if name.endswith("Type") and hasattr(importlib.import_module("jtorch._C"), name):      # TorchScript's
+    if name.endswith("Type") and hasattr(importlib.import_module("jtorch._C"), name):      # TorchScript's types
         return getattr(importlib.import_module("jtorch._C"), name)
     if name in _BUILT:
         module, instead = _BUILT[name]
@@ -77,5 +77,5 @@ def load(name: str) -> Any:
 
 
 def names() -> list[str]:
-    """Return what ``dir(torch)`` lists: what is there and what is imported later, without the parts that PyTorch lacks."""
+    """Return the names for ``dir(torch)``, including lazily imported names, without names that PyTorch lacks."""
     return sorted({*vars(sys.modules["jtorch"]), *MODULES, *NAMES} - _NOT_LISTED)

@@ -1,7 +1,7 @@
-"""Some of a matrix's singular values or eigenvalues: torch.svd_lowrank, torch.pca_lowrank and torch.lobpcg.
+"""Partial decompositions of a matrix: torch.svd_lowrank, torch.pca_lowrank and torch.lobpcg.
 
 The first two are the randomized algorithms 4.4 and 5.1 of Halko, Martinsson and Tropp, "Finding structure with randomness"
-(arXiv:0909.4061), which draw the numbers that PyTorch draws.
+(arXiv:0909.4061). They draw the same random numbers as PyTorch.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _floating(A: Any):
 
 
 def _basis(A: Any, q: int, niter: int) -> Any:
-    """``q`` orthonormal columns that nearly span the range of A."""
+    """Return ``q`` orthonormal columns that approximately span the range of A."""
     start = functions.randn(A.shape[-1], q, dtype=_floating(A), device=A.device)
     Q = functions.linalg.qr(A @ start).Q
     for _ in range(niter):
@@ -28,13 +28,13 @@ def _basis(A: Any, q: int, niter: int) -> Any:
 
 
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> tuple[Tensor, Tensor, Tensor]:
-    """U, S and V of A - M (M: 0) by a random projection to ``q`` dimensions. See torch.svd_lowrank.
+    """Return U, S and V of A - M by a random projection to ``q`` dimensions. See torch.svd_lowrank.
 
     Args:
         A: (…, m, n).
-        q: a little more than the rank that is looked for.
-        niter: the number of subspace iterations; more are more exact.
-        M: broadcast to the shape of A.
+        q: slightly more than the rank that is wanted.
+        niter: the number of subspace iterations; more iterations are more exact.
+        M: broadcast to the shape of A; None means 0.
 
     """
     wide = A.shape[-2] < A.shape[-1]
@@ -47,9 +47,9 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
 
 
 def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """The principal components of the rows of A: ``svd_lowrank`` of A without its column means. See torch.pca_lowrank.
+    """Return the principal components of A's rows: ``svd_lowrank`` after subtracting the column means. See torch.pca_lowrank.
 
-    Raises ValueError for a ``q`` beyond the sides of A or a negative ``niter``.
+    Raise ValueError if ``q`` exceeds a dimension of A or ``niter`` is negative.
     """
     m, n = A.shape[-2:]
     if q is None:
@@ -65,10 +65,10 @@ def lobpcg(A: Any, k: int | None = None, B: Any = None, X: Any = None, n: int | 
            niter: int | None = None, tol: float | None = None, largest: bool | None = None, method: str | None = None,
            tracker: Any = None, ortho_iparams: dict | None = None, ortho_fparams: dict | None = None,
            ortho_bparams: dict | None = None) -> tuple[Tensor, Tensor]:
-    """The ``k`` largest (smallest) eigenvalues of AX = BX diag(E) for symmetric A and B, and their vectors. See torch.lobpcg.
+    """Return ``k`` extreme eigenvalues of AX = BX diag(E) and their vectors, for symmetric A and B. See torch.lobpcg.
 
-    Matrices are dense here, so all eigenvalues are found and ``k`` of them returned: exact, where PyTorch iterates. What guides
-    the iteration (X's values, iK, niter, tol, method, tracker, the ortho parameters) makes no difference.
+    Matrices are dense, so all eigenvalues are computed directly and ``k`` are returned, while PyTorch iterates. Parameters of
+    the iteration (X's values, iK, niter, tol, method, tracker, the ortho parameters) have no effect.
     """
     if A.shape[-1] != A.shape[-2]:
         raise AssertionError(f"A must be square, got shape {A.shape}")
@@ -89,5 +89,5 @@ def lobpcg(A: Any, k: int | None = None, B: Any = None, X: Any = None, n: int | 
 
 
 def bind() -> None:
-    """Puts the functions of this file into the package."""
+    """Add the functions of this module to the package."""
     put(functions, {"svd_lowrank": svd_lowrank, "pca_lowrank": pca_lowrank, "lobpcg": lobpcg})

@@ -1,4 +1,4 @@
-"""Overloads of torch.linalg that one signature cannot express, and the errors that ``check_errors`` asks for."""
+"""Overloads of torch.linalg that one signature cannot express, and the errors of ``check_errors``."""
 from __future__ import annotations
 
 import functools
@@ -12,7 +12,7 @@ from jtorch.tensor import Tensor
 
 _ZERO_PIVOT = ("U[{i},{i}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
                "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
-_CHECKED = {    # function: where the error says it is from, its class, what it says of the first matrix that failed
+_CHECKED = {    # maps a function to (name in the message, exception class, message for the first failed matrix)
     "inv_ex": ("linalg.inv_ex", LinAlgError, "The diagonal element {i} is zero, the inversion could not be completed because the "
                "input matrix is singular."),
     "cholesky_ex": ("linalg.cholesky_ex", LinAlgError, "The factorization could not be completed because the input is not "
@@ -26,8 +26,8 @@ def check_info(info: Tensor, name: str) -> None:
     """Raise the error of ``check_errors`` if a matrix failed.
 
     Args:
-        info (Tensor): integers, 0 for each matrix that did not fail.
-        name (str): of the function, as in ``torch.linalg``.
+        info (Tensor): integers, 0 for each matrix that succeeded.
+        name (str): the function's name in ``torch.linalg``.
 
     """
     failed = info.reshape(-1).nonzero()      # type: ignore[attr-defined]
@@ -40,7 +40,7 @@ def check_info(info: Tensor, name: str) -> None:
 
 
 def _checking(function: Callable) -> Callable:
-    """Return the function with ``check_errors``, which the op does without."""
+    """Return the function with a ``check_errors`` parameter, which the op lacks."""
     @functools.wraps(function)
     def checked(*args: Any, check_errors: bool = False, **kw: Any) -> Any:
         made = function(*args, **kw)
@@ -51,7 +51,7 @@ def _checking(function: Callable) -> Callable:
 
 
 def _with_old_tolerance(function: Callable, old: str) -> Callable:
-    """Return the function with the overload ``(input, tolerance, hermitian=False)``, whose tolerance is called ``old``."""
+    """Add the overload ``(input, tolerance, hermitian=False)`` to a function. ``old``: the name of its tolerance."""
     name = "rtol" if old == "rcond" else old
 
     @functools.wraps(function)
@@ -68,7 +68,7 @@ def _with_old_tolerance(function: Callable, old: str) -> Callable:
 
 
 def bind(linalg: ModuleType) -> None:
-    """Put these in the place of the functions made from the ops."""
+    """Replace the functions made from the ops by these."""
     put(linalg, {name: _checking(vars(linalg)[name]) for name in _CHECKED}, replaces=True)
     put(linalg, {"matrix_rank": _with_old_tolerance(linalg.matrix_rank, "tol"),
                  "pinv": _with_old_tolerance(linalg.pinv, "rcond")}, replaces=True)

@@ -1,4 +1,4 @@
-"""torch.masked._reduction_identity: what changes nothing in a reduction."""
+"""torch.masked._reduction_identity: the neutral element of a reduction."""
 from __future__ import annotations
 
 import math
@@ -16,7 +16,7 @@ _LEAST, _GREATEST = {"amax", "argmax", "logaddexp", "logsumexp"}, {"amin", "argm
 
 
 def _reduction_identity(op_name: str, input: Tensor, *args: Any) -> Tensor | None:
-    """A 0-dim tensor that changes nothing in a reduction; None where there is none."""
+    """Return the neutral element of a reduction as a 0-dim tensor, or None if there is none."""
     name, found = op_name.rsplit(".", 1)[-1], input.dtype
     if name in ("mean", "var", "std"):
         return None
@@ -42,5 +42,5 @@ def _end(name: str, d: dtypes.dtype) -> Any:
 
 
 def bind_to(masked: ModuleType) -> None:
-    """Puts it into torch.masked."""
+    """Add the function to torch.masked."""
     put(masked, {"_reduction_identity": _reduction_identity})

@@ -1,4 +1,4 @@
-"""Tensors on a mesh of this process's devices: bringing them there and back, and how they lie there."""
+"""Tensors on a mesh of this process's devices: transfers to and from the mesh, and shardings."""
 from __future__ import annotations
 
 from typing import Any
@@ -20,32 +20,32 @@ LIE = OPS["_lie"]
 
 
 def is_on_mesh(t: Any) -> bool:
-    """Whether a tensor is on a mesh of this process's devices."""
+    """Return whether a tensor is on a mesh of this process's devices."""
     return isinstance(t, Tensor) and t._storage.aval.device.type == "mesh"
 
 
 def spec_of(t: Tensor) -> PartitionSpec | None:
-    """Which of the tensor's dims are split over which axes of its mesh. Nothing is computed for it."""
+    """Return the sharding of a tensor on a mesh, without computing the tensor."""
     return value_of(t).aval.spec
 
 
 def brought(t: Tensor, place: device, spec: PartitionSpec | None = None) -> Tensor:
-    """A tensor of one device on a mesh, split as ``spec`` says. Its gradient goes back."""
+    """Copy a tensor from one device to a mesh with the sharding ``spec``. The gradient is copied back."""
     return to_device(t, place, spec)
 
 
 def taken(t: Tensor) -> Tensor:
-    """All of a tensor on a mesh, on the first device of the mesh. Its gradient goes back, to lie as the tensor does."""
+    """Gather a tensor on the first device of its mesh. The gradient gets the tensor's sharding."""
     return to_device(t, single(t._storage.aval.device))
 
 
 def laid(t: Tensor, spec: PartitionSpec | None) -> Tensor:
-    """The same tensor on its mesh, split as ``spec`` says."""
+    """Return the tensor on its mesh with the sharding ``spec``."""
     return t if spec_of(t) == spec else call(_call(t._storage.aval.device, spec), [t])
 
 
 def keep_laid(s: Storage, spec: PartitionSpec | None) -> None:
-    """Makes the content of a storage lie as it did before a write."""
+    """Restore the sharding of a storage's content after a write."""
     if s.value is not None and s.value.aval.spec != spec:
         put_in_place(s, engine.record(_call(s.aval.device, spec), (s.value,)))
 

@@ -1,11 +1,11 @@
-"""Modules under names that pickles have of them, or that PyTorch has and that lie elsewhere here."""
+"""Aliases of modules: old names in pickles, and PyTorch's names of modules that are elsewhere here."""
 from __future__ import annotations
 
 import sys
 
 MOVED = {
-    "creation": "_api.creation",            # pickles of tensors name what rebuilds them
-    "functional": "_api.functional",        # PyTorch's
+    "creation": "_api.creation",            # old pickles of tensors name this module
+    "functional": "_api.functional",        # PyTorch's name
     "generator": "_base.generator",
     "hooks": "_nodes.hooks",
     "layouts": "_base.layout",
@@ -26,6 +26,6 @@ MOVED.update({"nn.containers": "nn.modules.container", "nn.loss": "nn.modules._l
 
 
 def register() -> None:
-    """Lets these be imported by their other names."""
+    """Register the aliases in ``sys.modules``."""
     for name, place in MOVED.items():
         sys.modules[f"jtorch.{name}"] = sys.modules[f"jtorch.{place}"]

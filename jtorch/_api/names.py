@@ -1,4 +1,4 @@
-"""Puts names where PyTorch has them, so that none hides another by accident."""
+"""Adds names to PyTorch's namespaces, and prevents accidental replacements."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from jtorch._api import replaced
 
 
 def put(space: ModuleType | type, named: Mapping[str, Any], *, replaces: bool = False) -> None:
-    """Gives a module or class attributes.
+    """Add attributes to a module or class.
 
-    RuntimeError for a name that is taken, unless the call ``replaces`` what is there; then, for one that is not taken. What was
-    replaced first under a name is kept in ``jtorch._api.replaced``.
+    Raise RuntimeError for an existing name, or with ``replaces`` for a name that does not exist. The first value replaced
+    under a name is kept in ``jtorch._api.replaced``.
     """
     taken = vars(space)
     for name, value in named.items():
@@ -27,7 +27,7 @@ def put(space: ModuleType | type, named: Mapping[str, Any], *, replaces: bool = 
 
 
 def public(space: ModuleType, path: str) -> dict[str, Any]:
-    """Return what has been put into a module and PyTorch shows in the namespace ``path``, the rest being operators or methods."""
+    """Return the attributes of a module that PyTorch has in the namespace ``path``, without operators and methods."""
     return {name: value for name, value in vars(space).items() if not name.startswith("__") and _is_shown(name, path)}
 
 
@@ -37,7 +37,7 @@ def _is_shown(name: str, path: str) -> bool:
 
 
 def forget(space: dict[str, Any]) -> None:
-    """Take out of the package's namespace what put it together, and those of its parts that PyTorch has no module for."""
+    """Remove import helpers and modules that PyTorch lacks from the package's namespace."""
     for name, value in list(space.items()):
         is_alias = isinstance(value, ModuleType) and name.startswith("_") and not value.__name__.endswith(f".{name}")
         if is_alias or name in ASSEMBLY:
@@ -46,7 +46,7 @@ def forget(space: dict[str, Any]) -> None:
 
 _FREE = object()
 
-# Of the in-place functions, those that PyTorch has beside the methods.
+# The in-place functions that PyTorch has besides the methods.
 IN_PLACE = {
     "torch": frozenset("""
         abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_
@@ -57,9 +57,9 @@ IN_PLACE = {
         threshold_ trunc_ xlogy_ zero_""".split()),
     "torch.nn.functional": frozenset("celu_ elu_ hardtanh_ leaky_relu_ relu_ rrelu_ selu_ threshold_".split()),
 }
-# What PyTorch has as operators (``torch.ops.aten``) only.
+# Names that PyTorch has only as operators (``torch.ops.aten``).
 OPERATORS = frozenset("_batch_norm_with_update _histogramdd _upsample_bilinear2d_aa native_dropout_backward zero".split())
-# Methods that PyTorch has in place only.
+# Methods that PyTorch has only in place.
 ONLY_IN_PLACE = frozenset("fill fill_diagonal zero".split())
-# Names of ``jtorch/__init__.py`` that PyTorch lacks. ``ops`` is the package of op records: torch.ops has what was registered.
+# Names of ``jtorch/__init__.py`` that PyTorch lacks. ``ops`` is the package of op records; torch.ops is another object.
 ASSEMBLY = frozenset("_make_tensor _namespace _spaces _sys _types annotations dispatch ops speedups tape".split())

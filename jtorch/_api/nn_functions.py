@@ -1,5 +1,5 @@
-"""torch.nn.functional's functions, for the package's own files: ``nn_functions.relu(...)``.
+"""The functions of torch.nn.functional for use in the package: ``nn_functions.relu(...)``.
 
-A stub beside this file names them all They are put here when the package is imported: first those made
-from the records of the ops, then those written by hand. ``jtorch.nn.functional`` shows the same ones.
+The stub file lists them. The import adds them: first functions made from op records, then hand-written functions.
+``jtorch.nn.functional`` has the same functions.
 """

@@ -1,6 +1,6 @@
-"""Docstrings of functions made from op records: what the op's own says, and what follows from its record.
+"""Docstrings of functions made from op records: the op's own docstring, and sections derived from the record.
 
-The text is made when it is shown: ``help(torch.add)`` and ``print(torch.add.__doc__)`` ask for it, and an import does not.
+The text is made when ``help(torch.add)`` or ``print(torch.add.__doc__)`` shows it, not at import.
 """
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from jtorch.ops.registry import Op, Param
 
 
 class OpDoc(str):
-    """The op's own docstring, which is completed where it is shown."""
+    """The op's own docstring, which is completed when it is shown."""
 
     __slots__ = ("op",)
     op: Op
 
     @classmethod
     def of(cls, op: Op) -> OpDoc:
-        """The docstring of an op's functions."""
+        """Return the docstring of an op's functions."""
         made = cls(op.doc)
         made.op = op
         return made
@@ -33,11 +33,11 @@ class OpDoc(str):
         return text_of(self.op)
 
     def expandtabs(self, tabsize: Any = 8) -> str:
-        """What ``inspect.getdoc``, and with it ``help``, asks for first."""
+        """Return the completed text. ``inspect.getdoc`` and ``help`` call this first."""
         return str(self).expandtabs(tabsize)
 
     def splitlines(self, keepends: bool = False) -> list[str]:
-        """The lines of the completed text."""
+        """Return the lines of the completed text."""
         return str(self).splitlines(keepends)
 
     def __format__(self, spec: str) -> str:
@@ -52,7 +52,7 @@ class OpDoc(str):
 
 @functools.cache
 def text_of(op: Op) -> str:
-    """The whole docstring of an op."""
+    """Return the whole docstring of an op."""
     sections = {"Args": list(_arguments(op)), "Shape": [_shape(op)], "Dtype": [_dtype(op)], "Returns": [_returned(op)],
                 "Raises": list(_errors(op)), "Gradient": [_gradient(op)], "Forms": [_forms(op)]}
     parts = [f"{op.name}({_signature(op)})", op.doc]

@@ -1,4 +1,4 @@
-"""What methods of sparse and quantized tensors say of a tensor that is neither, and names that were removed from PyTorch."""
+"""Errors of methods of sparse and quantized tensors on dense tensors, and functions that PyTorch has removed."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from jtorch._api.names import put
 from jtorch._base.not_built import NotBuiltError
 from jtorch.tensor import Tensor
 
-# Method: the layout that it asks for, in PyTorch's words.
+# Maps a method to the layout that it expects, in PyTorch's words.
 EXPECTED = {
     "coalesce": "sparse coordinate tensor", "is_coalesced": "sparse coordinate tensor", "indices": "sparse coordinate tensor",
     "values": "sparse tensor", "crow_indices": "sparse row compressed tensor", "col_indices": "sparse row compressed tensor",
@@ -20,18 +20,18 @@ _NOT_BUILT = {
     "quantized": "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis qscheme",
     "nested": "to_padded_tensor", "complex32": "chalf", "ipu, mtia and xpu": "ipu mtia xpu"}
 _OF_SPARSE = "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc sparse_mask sparse_resize_ sparse_resize_and_clear_ smm"
-# Function: what does the same today.
+# Maps a removed function to its replacement.
 _REMOVED = {"eig": "linalg.eig", "symeig": "linalg.eigh", "lstsq": "linalg.lstsq", "solve": "linalg.solve",
             "matrix_rank": "linalg.matrix_rank"}
 
 
 def dequantize(tensors: Any) -> Any:
-    """The tensor in float32, or each of several: none is quantized here. See torch.dequantize."""
+    """Return the tensor, or each tensor of a sequence, in float32, since no tensor is quantized. See torch.dequantize."""
     return tensors.to(dtypes.float32) if isinstance(tensors, Tensor) else tuple(t.to(dtypes.float32) for t in tensors)
 
 
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What a parameter becomes when ``other`` is loaded into it. See torch.Tensor.module_load."""
+    """Return the new value of a parameter when ``other`` is loaded into it. See torch.Tensor.module_load."""
     return (other if assign else self.copy_(other)).detach()        # type: ignore[attr-defined]
 
 
@@ -63,7 +63,7 @@ def _of_sparse(name: str) -> Callable:
 
 
 class _NotBuilt:
-    """Stands for a method that is not built: whoever asks for it gets the reason."""
+    """A descriptor for a method that is not built. Reading it raises an error with the reason."""
 
     def __init__(self, name: str, kind: str):
         self.name, self.kind = name, kind
@@ -73,7 +73,7 @@ class _NotBuilt:
 
 
 def bind() -> None:
-    """Puts these into the package and on tensors."""
+    """Add these names to the package and to Tensor."""
     put(Tensor, {name: _wrong_layout(name) for name in EXPECTED})
     put(Tensor, {name: _of_sparse(name) for name in _OF_SPARSE.split()})
     put(Tensor, {name: _NotBuilt(name, kind) for kind, names in _NOT_BUILT.items() for name in names.split()})

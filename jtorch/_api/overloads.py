@@ -1,4 +1,4 @@
-"""Calls whose overloads one signature cannot express: they choose between ops by what they are given."""
+"""Functions whose overloads one signature cannot express. They choose an op by their arguments."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from jtorch.tensor import Tensor, class_of
 
 
 def view(self: Tensor, *size: Any, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The same memory in another shape, or as another dtype. See torch.Tensor.view."""
+    """Return a view with another shape or dtype. See torch.Tensor.view."""
     if dtype is not None or (len(size) == 1 and isinstance(size[0], (dtypes.dtype, type))):
         wanted = dtypes.as_dtype(dtype or size[0], "view")
         return call_view(call_of(OPS["view_dtype"], (T, wanted)), (self,))
@@ -37,29 +37,29 @@ def view(self: Tensor, *size: Any, dtype: dtypes.dtype | None = None) -> Tensor:
 
 
 def squeeze(self: Tensor, *dim: Any, **kw: Any) -> Tensor:
-    """Dims of size 1 dropped; those to look at may be given one by one. See torch.Tensor.squeeze."""
+    """Drop dims of size 1. Several dims may be given as separate arguments. See torch.Tensor.squeeze."""
     return replaced.squeeze(self, *(dim if len(dim) < 2 else (dim,)), **kw)
 
 
 def squeeze_(self: Tensor, *dim: Any, **kw: Any) -> Tensor:
-    """Dims of size 1 dropped in place. See torch.Tensor.squeeze_."""
+    """Drop dims of size 1 in place. See torch.Tensor.squeeze_."""
     return replaced.squeeze_(self, *(dim if len(dim) < 2 else (dim,)), **kw)
 
 
 def where(condition: Tensor, *args: Any, **kw: Any) -> Any:
-    """``input`` where the condition holds, ``other`` elsewhere; alone, the indices where it holds. See torch.where."""
+    """Return ``input`` where the condition is True, else ``other``. Alone, return its True indices. See torch.where."""
     if not args and not kw:
         return functions.nonzero(condition, as_tuple=True)
     return replaced.where(condition, *args, **kw)
 
 
 def tensor_where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """``self`` where the condition holds, ``other`` elsewhere. See torch.Tensor.where."""
+    """Return ``self`` where the condition is True, else ``other``. See torch.Tensor.where."""
     return replaced.where(condition, self, other)
 
 
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Each element (or slice of a dim) repeated. See torch.repeat_interleave."""
+    """Repeat each element, or each slice of a dim. See torch.repeat_interleave."""
     if repeats is None:
         _check_one_dim(input)
         return _repeat_index(input)
@@ -76,7 +76,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
 
 
 def _repeated(input: Tensor, repeats: int, dim: int) -> Tensor:
-    """Repeated as often everywhere: a view of an expanded copy, as in PyTorch."""
+    """Repeat each slice the same number of times, as a view of an expanded copy like PyTorch."""
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
     each = functions.unsqueeze(input, dim + 1)
@@ -98,7 +98,7 @@ def _check_repeats(input: Tensor, repeats: Tensor, dim: int) -> None:
 
 
 def _atleast(made: Callable):
-    """The function of any number of tensors, of which the op takes one."""
+    """Return a function that applies an op to any number of tensors."""
     name, wanted = made.__name__, int(made.__name__[-2])
 
     def one(t: Any):
@@ -115,7 +115,7 @@ def _atleast(made: Callable):
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """Views of the tensors in their common shape. See torch.broadcast_tensors."""
+    """Return views of the tensors in their common shape. See torch.broadcast_tensors."""
     given = tuple(tensors[0]) if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     from jtorch.ops.check import broadcast_shapes
     shapes = [aval_of(t).shape for t in given]
@@ -125,7 +125,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None, *,
                     out: Tensor | None = None) -> Tensor:
-    """What torch.as_strided shows, as a copy. See torch.as_strided_copy."""
+    """Return a copy of torch.as_strided's result. See torch.as_strided_copy."""
     if out is not None:
         return replaced.as_strided_copy(input, size, stride, storage_offset, out=out)
     shown = functions.as_strided(input, size, stride, storage_offset)
@@ -137,12 +137,12 @@ def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int |
 
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None, *,
                        out: Tensor | None = None) -> Tensor:
-    """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
+    """Return ``input`` with ``src`` in place of ``as_strided(size, stride, offset)``. See torch.as_strided_scatter."""
     if out is not None or input._view is None or input.requires_grad or src.requires_grad or \
             is_expanded(input.shape, input.stride()):
         return replaced.as_strided_scatter(input, src, size, stride, storage_offset, **({} if out is None else {"out": out}))
     numel = input.untyped_storage().nbytes() // input.element_size()
-    memory = functions.as_strided(input.detach(), (numel,), (1,), 0).clone()     # what else the storage holds is copied with it
+    memory = functions.as_strided(input.detach(), (numel,), (1,), 0).clone()     # the rest of the storage is copied too
     offset = input.storage_offset() if storage_offset is None else storage_offset
     part = functions.as_strided(memory, size, stride, offset)
     if part.shape != src.shape:
@@ -154,19 +154,19 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 
 
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The diagonal of a matrix as a vector, or a matrix with a vector as its diagonal. See torch.diag."""
+    """Return the diagonal of a matrix, or a matrix with a vector as its diagonal. See torch.diag."""
     made = functions.diagonal_copy if isinstance(input, Tensor) and len(aval_of(input).shape) == 2 else replaced.diag
     return made(input, diagonal) if out is None else made(input, diagonal, out=out)
 
 
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dim. See torch.ravel."""
+    """Return all elements in one dim. See torch.ravel."""
     made = class_of(input).contiguous(input)
     return class_of(made).view(made, -1)
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Views of vectors, expanded over the grid they span. See torch.meshgrid."""
+    """Return views of vectors expanded to the grid that they span. See torch.meshgrid."""
     given = tuple(tensors[0]) if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     check_meshgrid([aval_of(t) for t in given], indexing)
     order = list(range(len(given)))
@@ -182,7 +182,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 
 def _itself_if_real(made: Callable):
-    """The function of complex tensors that gives real ones back as they are."""
+    """Return a function for complex tensors that returns real tensors unchanged."""
     name = made.__name__
 
     def conjugate(input: Tensor, **kw: Any) -> Tensor:
@@ -193,7 +193,7 @@ def _itself_if_real(made: Callable):
 
 
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """Central differences along each of ``dim``; at the edges one-sided ones. See torch.gradient."""
+    """Return central differences along each of ``dim``, one-sided at the edges. See torch.gradient."""
     if isinstance(spacing, Tensor):
         raise TypeError("gradient() received an invalid combination of arguments - got (Tensor, spacing=Tensor)")
     dims = tuple(range(len(aval_of(input).shape))) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
@@ -217,7 +217,7 @@ def _check_spacing(spacing: Any, dims: tuple[int, ...], ndim: int, all_dims: boo
 
 
 def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
-    """How many points of a space, or what weight, lie in each box, and the edges of the boxes. See torch.histogramdd."""
+    """Return the number (or weight) of points in each bin of a space, and the edges of the bins. See torch.histogramdd."""
     if len(aval_of(input).shape) < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     n = aval_of(input).shape[-1]
@@ -234,13 +234,13 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
 
 
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
-    """The sum over what broadcasting from ``size`` repeats; the tensor itself if nothing. See torch.Tensor.sum_to_size."""
+    """Sum over the dims that broadcasting from ``size`` repeats, if there are any. See torch.Tensor.sum_to_size."""
     sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     return self if sizes and tuple(aval_of(self).shape) == sizes else replaced.sum_to_size(self, sizes)
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The coordinates in ``shape`` of places in its flattened form. See torch.unravel_index."""
+    """Convert flat indices to coordinates in ``shape``. See torch.unravel_index."""
     if not isinstance(shape, (int, tuple, list)):
         raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
     odd = next((n for n in shape if not hasattr(n, "__index__")), None) if not isinstance(shape, int) else None
@@ -252,7 +252,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
                  sections: int | None = None) -> tuple[Tensor, ...]:
-    """Parts as equal as possible, or cut at given places. See torch.tensor_split."""
+    """Split into equal parts (sizes may differ by 1), or at given indices. See torch.tensor_split."""
     given = [x for x in (indices_or_sections, indices, sections) if x is not None]
     if len(given) != 1:
         raise TypeError("tensor_split() received an invalid combination of arguments: one of indices_or_sections, indices and "
@@ -261,14 +261,14 @@ def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *
 
 
 def abs_(self: Tensor) -> Tensor:
-    """The magnitude of each element, in place. See torch.Tensor.abs_."""
+    """Replace each element by its magnitude. See torch.Tensor.abs_."""
     if self.is_complex():
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     return replaced.abs_(self)
 
 
 def float_power_(self: Tensor, exponent: Any) -> Tensor:
-    """The power in double precision, for tensors that are of it. See torch.Tensor.float_power_."""
+    """Compute the power in place, for tensors of double precision. See torch.Tensor.float_power_."""
     complex_ = self.is_complex() or isinstance(exponent, complex) or (isinstance(exponent, Tensor) and exponent.is_complex())
     needed = dtypes.complex128 if complex_ else dtypes.float64
     if self.dtype is not needed:
@@ -281,7 +281,7 @@ _CONTIGUOUS = MemoryFormat("contiguous_format")
 
 
 def einsum(*args: Any) -> Tensor:
-    """Sums of products, by Einstein's convention: of an equation, or of operands each with a list of labels. See torch.einsum.
+    """Return a sum of products by Einstein's convention, given as an equation or as lists of labels. See torch.einsum.
 
     Args:
         args: an equation and the operands, one by one or in a list; or operand, labels, operand, labels, ..., and perhaps
@@ -311,13 +311,13 @@ def einsum(*args: Any) -> Tensor:
 
 
 def _repeat_index(repeats: Tensor) -> Tensor:
-    """Each index as often as ``repeats`` says."""
+    """Return a tensor in which index i occurs ``repeats[i]`` times."""
     from jtorch._api.generate import _call_dynamic
     return _call_dynamic(OPS["repeat_interleave_index"], (T,), [repeats])
 
 
 def bind() -> None:
-    """Puts these in the place of the functions made from the ops."""
+    """Replace the functions made from the ops by these."""
     f = functions
     ours: dict[str, Any] = {
         "meshgrid": meshgrid, "ravel": ravel, "diag": diag, "as_strided_copy": as_strided_copy, "where": where, "abs_": abs_,

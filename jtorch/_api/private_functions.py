@@ -1,4 +1,4 @@
-"""Functions of ``torch`` with an underscore, or long out of use, that packages call."""
+"""Private and obsolete functions of ``torch`` that packages call."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from jtorch.tensor import Tensor
 
 
 def _shape_as_tensor(input: Tensor) -> Tensor:
-    """The sizes as a tensor."""
+    """Return the shape as a tensor."""
     return tensor(list(input.shape), dtype=int64)
 
 
@@ -28,20 +28,20 @@ globals().update({name: _cast_to(name, dtype) for name, dtype in _CASTS.items()}
 
 
 def set_vital(vital: str, attr: str, value: str, force: bool = False) -> bool:
-    """False: nothing is noted of runs. See torch.set_vital."""
+    """Return False: no vitals are recorded. See torch.set_vital."""
     warned.warn("'set_vital' is deprecated, please do not call")
     return False
 
 
 def read_vitals() -> str:
-    """Empty. See torch.read_vitals."""
+    """Return an empty string. See torch.read_vitals."""
     warned.warn("'read_vitals' is deprecated, please do not call")
     return ""
 
 
 def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Any = None, scale_result: Any = None,
                out_dtype: Any = None, use_fast_accum: bool = False) -> Tensor:
-    """``torch.nn.functional.scaled_mm`` with scales whose kind their sizes say."""
+    """Call ``torch.nn.functional.scaled_mm`` with the kinds of scales inferred from their sizes."""
     from jtorch._api.scaled_mm import ScalingType, scaled_mm
     kinds = [ScalingType.TensorWise if s.numel() == 1 else ScalingType.RowWise for s in (scale_a, scale_b)]
     made = scaled_mm(input, mat2, scale_a, kinds[0], scale_b, kinds[1], bias=bias, output_dtype=out_dtype)
@@ -49,13 +49,13 @@ def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bi
 
 
 def _grouped_mm(input: Tensor, mat2: Tensor, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Tensor:
-    """``torch.nn.functional.grouped_mm``."""
+    """Call ``torch.nn.functional.grouped_mm``."""
     from jtorch._api import nn_functions
     return nn_functions.grouped_mm(input, mat2, offs=offs, bias=bias, out_dtype=out_dtype)
 
 
 def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The product of matrices of 8-bit integers, as int32."""
+    """Return the product of matrices of 8-bit integers, as int32."""
     for name, t in (("self", input), ("mat2", mat2)):
         if t.dim() != 2:
             raise RuntimeError(f"int_mm_out_cpu: Expected {name} to be of dimension 2 but got {t.dim()}")
@@ -71,5 +71,5 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
 
 
 def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
-    """Whether ``input.data = from_`` can be done: both are dense, or both sparse of one layout."""
+    """Return whether ``input.data = from_`` is possible, that is, whether both have the same layout."""
     return input.layout is from_.layout     # type: ignore[attr-defined]

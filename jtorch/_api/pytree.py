@@ -1,4 +1,4 @@
-"""Tensors as JAX pytrees, so that ``jax.jit``, ``jax.grad`` and ``jax.vmap`` take and return them."""
+"""Registration of tensors as JAX pytrees, so that ``jax.jit``, ``jax.grad`` and ``jax.vmap`` accept and return them."""
 from __future__ import annotations
 
 import jax
@@ -19,6 +19,6 @@ def _unflatten(_, children) -> Tensor:
 
 
 def register() -> None:
-    """Registers the tensor classes with JAX; their one leaf is the array."""
+    """Register the tensor classes with JAX. Their only leaf is the array."""
     for cls in (Tensor, Parameter):
         jax.tree_util.register_pytree_node(cls, _flatten, _unflatten)

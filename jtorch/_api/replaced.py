@@ -1,4 +1,4 @@
-"""Functions made from the records of ops whose names belong to others, which call them: ``replaced.where`` is the op alone.
+"""Functions made from op records that a hand-written function of the same name overrides and calls, as ``replaced.where``.
 
-A stub beside this file names them all.
+The stub file lists them.
 """

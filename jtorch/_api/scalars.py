@@ -1,4 +1,4 @@
-"""Numbers that a program may give as tensors: PyTorch takes one of no dimensions that nothing is differentiated by."""
+"""Number arguments given as tensors. PyTorch accepts 0-dim tensors that do not require grad."""
 from __future__ import annotations
 
 from typing import Any
@@ -8,7 +8,7 @@ from jtorch.tensor import Tensor
 
 
 def number_of(value: Any, function: str, name: str, position: int) -> Any:
-    """``value``, or the number in it; TypeError where a tensor is more than a number."""
+    """Return ``value``, or a tensor's number. Raise TypeError for other tensors."""
     if not isinstance(value, Tensor):
         return value
     if value.dim() or requires_grad(value):
@@ -17,7 +17,7 @@ def number_of(value: Any, function: str, name: str, position: int) -> Any:
 
 
 def integer_of(value: Any, function: str) -> Any:
-    """``value``, or the integer in it; TypeError where a tensor is something else."""
+    """Return ``value``, or a tensor's integer. Raise TypeError for other tensors."""
     if not isinstance(value, Tensor):
         return value
     if value.dim() or value.is_floating_point() or value.is_complex():

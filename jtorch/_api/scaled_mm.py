@@ -1,4 +1,4 @@
-"""torch.nn.functional.scaled_mm: products of matrices in 8-bit floats, and how they are scaled."""
+"""torch.nn.functional.scaled_mm: scaled products of matrices of 8-bit floats."""
 from __future__ import annotations
 
 import enum
@@ -15,7 +15,7 @@ from jtorch.tensor import Tensor
 
 
 class ScalingType(enum.IntEnum):
-    """What a scale is for. See torch.nn.functional.ScalingType."""
+    """The part of a matrix that one scale applies to. See torch.nn.functional.ScalingType."""
 
     TensorWise = 0
     RowWise = 1
@@ -26,7 +26,7 @@ class ScalingType(enum.IntEnum):
 
 
 class SwizzleType(enum.IntEnum):
-    """In which order scales lie in memory. See torch.nn.functional.SwizzleType."""
+    """The order of scales in memory. See torch.nn.functional.SwizzleType."""
 
     NO_SWIZZLE = 0
     SWIZZLE_32_4_4 = 1
@@ -37,9 +37,9 @@ def scaled_mm(mat_a: Tensor, mat_b: Tensor, scale_a: Tensor | list[Tensor], scal
               swizzle_a: SwizzleType | list[SwizzleType] | None = None, swizzle_b: SwizzleType | list[SwizzleType] | None = None,
               bias: Tensor | None = None, output_dtype: dtypes.dtype | None = dtypes.bfloat16,
               contraction_dim: Sequence[int] = (), use_fast_accum: bool = False) -> Tensor:
-    """The product of matrices of 8-bit floats, with one scale or one per row (column). See torch.nn.functional.scaled_mm.
+    """Return the product of matrices of 8-bit floats, scaled per tensor or per row. See torch.nn.functional.scaled_mm.
 
-    Computed in float32. Scales per block raise NotImplementedError.
+    The product is computed in float32. Scales per block raise NotImplementedError.
     """
     recipes, scales = (*_listed(scale_recipe_a), *_listed(scale_recipe_b)), (*_listed(scale_a), *_listed(scale_b))
     swizzles = {*_listed(swizzle_a), *_listed(swizzle_b)} - {None, SwizzleType.NO_SWIZZLE}
@@ -53,7 +53,7 @@ def scaled_mm(mat_a: Tensor, mat_b: Tensor, scale_a: Tensor | list[Tensor], scal
 
 
 def scaled_grouped_mm(*args: Any, **named: Any) -> Tensor:
-    """Not built. See torch.nn.functional.scaled_grouped_mm."""
+    """Raise NotImplementedError. See torch.nn.functional.scaled_grouped_mm."""
     raise NotImplementedError("scaled_grouped_mm is not built: grouped_mm takes bfloat16, float16 and float32, and scaled_mm one "
                               "pair of matrices in 8-bit floats")
 
@@ -63,5 +63,5 @@ def _listed(x: Any) -> list:
 
 
 def bind() -> None:
-    """Puts these where PyTorch has them."""
+    """Add these names to torch.nn.functional."""
     put(nn_functions, {f.__name__: f for f in (scaled_mm, scaled_grouped_mm, ScalingType, SwizzleType)})

@@ -1,4 +1,4 @@
-"""Python numbers in nested sequences, item by item: the dtype, shape and errors that ``torch.tensor`` has for them."""
+"""Conversion of nested sequences item by item, with the dtype, shape and errors of ``torch.tensor``."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ MAX_DIMS = 128
 
 
 def array_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
-    """``data`` as a fresh NumPy array of ``dtype``, or of the dtype that its items have in common."""
+    """Return ``data`` as a new NumPy array of ``dtype``, or of the items' common dtype."""
     shape = _shape(data)
     wanted = dtype or _inferred(data)
     items = list(_items(data, shape, 0))
@@ -23,13 +23,13 @@ def array_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
 
 
 def type_name(x: Any) -> str:
-    """The name of an object's type as C prints it: with its module, unless it is built in."""
+    """Return the name of an object's type with its module, as C prints it; built-in types have no module."""
     kind = type(x)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def is_sequence(x: Any) -> bool:
-    """Whether a tensor of at least one dim is made of an object's items."""
+    """Return whether an object is converted as a sequence, to a tensor of at least one dim."""
     return x.ndim > 0 if isinstance(x, np.ndarray) else _is_sequence(x)
 
 
@@ -40,7 +40,7 @@ def _is_sequence(x: Any) -> bool:
 
 
 def _shape(data: Any) -> tuple[int, ...]:
-    """The lengths along the first items: what the shape must be if all sequences are as long as the first."""
+    """Return the shape given by the first item at each depth. Other sequences must have the same lengths."""
     shape: list[int] = []
     while _is_sequence(data):
         shape.append(len(data))
@@ -70,7 +70,7 @@ def _items(data: Any, shape: tuple[int, ...], dim: int) -> Iterator[Any]:
 
 
 def _inferred(x: Any) -> dtypes.dtype:
-    """The dtype of an item, or that which all items of a sequence promote to."""
+    """Return the dtype of an item, or the dtype to which all items of a sequence promote."""
     if isinstance(x, Tensor):
         return x.dtype
     if isinstance(x, (np.ndarray, np.generic)):
@@ -95,7 +95,7 @@ def _common(found: list[dtypes.dtype]) -> dtypes.dtype:
 
 
 def _stored(x: Any, wanted: dtypes.dtype) -> Any:
-    """One item as the dtype holds it; PyTorch's errors where it does not."""
+    """Return an item converted to the dtype. Raise PyTorch's errors if it does not fit."""
     if isinstance(x, (Tensor, np.generic, np.ndarray)):
         x = _number(x, wanted)
     if wanted.name == "bool":

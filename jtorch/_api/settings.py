@@ -1,4 +1,4 @@
-"""torch's switches and questions about itself, symbolic numbers' functions for plain ones, and methods that ask about layout."""
+"""torch's global settings, functions for symbolic numbers applied to plain numbers, and methods about layout."""
 from __future__ import annotations
 
 import builtins
@@ -26,17 +26,17 @@ _DEBUG_MODES = ("default", "warn", "error")
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether deterministic algorithms were asked for with ``warn_only``."""
+    """Return whether deterministic mode was turned on with ``warn_only``."""
     return Deterministic.warn_only
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2: deterministic algorithms are off, wished for, demanded. See torch.get_deterministic_debug_mode."""
+    """Return the deterministic debug mode: 0 (off), 1 (warn) or 2 (error). See torch.get_deterministic_debug_mode."""
     return 0 if not Deterministic.on else 1 if Deterministic.warn_only else 2
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """Chooses 0, 1 or 2, also called default, warn and error. See torch.set_deterministic_debug_mode."""
+    """Set the mode: 0 or "default", 1 or "warn", 2 or "error". See torch.set_deterministic_debug_mode."""
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     if isinstance(debug_mode, str):
@@ -50,31 +50,31 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Whether what is warned of once in a process is warned of each time. See torch.set_warn_always."""
+    """Set whether warnings given once in a process are given each time. See torch.set_warn_always."""
     warned.Once.always = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
-    """What ``set_warn_always`` chose. See torch.is_warn_always_enabled."""
+    """Return the setting of ``set_warn_always``. See torch.is_warn_always_enabled."""
     return warned.Once.always
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: XLA decides what becomes of denormal numbers. See torch.set_flush_denormal."""
+    """Return False, since XLA decides how denormal numbers are treated. See torch.set_flush_denormal."""
     return False
 
 
 def init_num_threads() -> None:
-    """Does nothing: XLA has its threads from the start of the process."""
+    """Do nothing, since XLA starts its own threads."""
 
 
 def compiled_with_cxx11_abi() -> bool:
-    """True, as of PyTorch's own builds."""
+    """Return True, as PyTorch's own builds do."""
     return True
 
 
 def set_default_tensor_type(t: Any, /) -> None:
-    """Sets the default dtype by the name of an old tensor class. See torch.set_default_tensor_type."""
+    """Set the default dtype by an old tensor class or its name. See torch.set_default_tensor_type."""
     cls = _class_of(t)
     if cls is None:
         raise TypeError("invalid type object: only floating-point types are supported as the default type")
@@ -89,7 +89,7 @@ def set_default_tensor_type(t: Any, /) -> None:
 
 
 def _class_of(t: Any) -> tensortype | None:
-    """The class that ``t`` is or names; ModuleNotFoundError for a name of a module that is not there."""
+    """Return the tensor class that ``t`` is or names. Raise ModuleNotFoundError if the name's module does not exist."""
     found = NAMED.get(t) if isinstance(t, str) else t
     if isinstance(t, str) and found is None and not t.startswith("torch."):
         importlib.import_module(t.rpartition(".")[0] or t)
@@ -97,7 +97,7 @@ def _class_of(t: Any) -> tensortype | None:
 
 
 def get_device_module(device: Any = None) -> Any:
-    """``torch.cuda`` for a GPU, and so on. See torch.get_device_module."""
+    """Return a device type's module, such as ``torch.cuda``. See torch.get_device_module."""
     from jtorch.device import as_device
     kind = "cpu" if device is None else as_device(device).type
     found = sys.modules.get(f"jtorch.{kind}")
@@ -107,7 +107,7 @@ def get_device_module(device: Any = None) -> Any:
 
 
 def typename(obj: Any, /) -> str:
-    """The type of ``obj``, of a tensor with its dtype. See torch.typename."""
+    """Return the name of an object's type; a tensor's name has its dtype. See torch.typename."""
     if isinstance(obj, Tensor):
         return obj.type()       # type: ignore[attr-defined]
     cls = obj if isinstance(obj, type) else type(obj)
@@ -118,17 +118,17 @@ def typename(obj: Any, /) -> str:
 # Numbers that may be symbolic in PyTorch -----------------------------------------------------------------------------
 
 def sym_float(a: Any) -> float:
-    """``float(a)``. See torch.sym_float."""
+    """Return ``float(a)``. See torch.sym_float."""
     return float(a)
 
 
 def sym_int(a: Any) -> int:
-    """``int(a)``. See torch.sym_int."""
+    """Return ``int(a)``. See torch.sym_int."""
     return int(a)
 
 
 def sym_not(a: Any) -> bool:
-    """``not a``. See torch.sym_not."""
+    """Return ``not a``. See torch.sym_not."""
     return not a
 
 
@@ -145,45 +145,45 @@ sym_max, sym_min = _of_numbers("max"), _of_numbers("min")
 
 
 def sym_sum(args: Iterable) -> Any:
-    """``sum(args)``. See torch.sym_sum."""
+    """Return ``sum(args)``. See torch.sym_sum."""
     return sum(args)
 
 
 def sym_ite(b: bool, t: Any, f: Any) -> Any:
-    """``t`` if ``b`` else ``f``. See torch.sym_ite."""
+    """Return ``t if b else f``. See torch.sym_ite."""
     return t if b else f
 
 
-# Questions about tensors, as functions -------------------------------------------------------------------------------
+# Predicates of tensors -----------------------------------------------------------------------------------------------
 
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was made in inference mode. See torch.is_inference."""
+    """Return whether the tensor was made in inference mode. See torch.is_inference."""
     return input.is_inference()
 
 
 def is_conj(input: Tensor) -> bool:
-    """False: conjugates are computed at once here. See torch.is_conj."""
+    """Return False, since conjugates are computed at once. See torch.is_conj."""
     return input.is_conj()      # type: ignore[attr-defined]
 
 
 def is_neg(input: Tensor) -> bool:
-    """False: negatives are computed at once here."""
+    """Return False, since negatives are computed at once."""
     return class_of(input).is_neg(input)     # type: ignore[attr-defined]
 
 
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself. See torch.resolve_conj."""
+    """Return the tensor itself. See torch.resolve_conj."""
     return class_of(input).resolve_conj(input)       # type: ignore[attr-defined]
 
 
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself. See torch.resolve_neg."""
+    """Return the tensor itself. See torch.resolve_neg."""
     return class_of(input).resolve_neg(input)        # type: ignore[attr-defined]
 
 
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
                    requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A tensor (here of zeros) whose dims lie in memory in the order given. See torch.empty_permuted."""
+    """Return a tensor of zeros whose dims have the given order in memory. See torch.empty_permuted."""
     size, order = tuple(size), tuple(physical_layout)
     if len(size) != len(order):
         raise RuntimeError("Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
@@ -209,12 +209,12 @@ def _callable(given: Any) -> Callable:
 
 
 def apply_(self: Tensor, callable: Callable) -> Tensor:
-    """Each element replaced by ``callable`` of it, one by one on the host. See torch.Tensor.apply_."""
+    """Replace each element x by ``callable(x)`` on the host. See torch.Tensor.apply_."""
     return _mapped(self, "apply_", np.frompyfunc(_callable(callable), 1, 1), self)
 
 
 def map_(self: Tensor, tensor: Tensor, callable: Callable) -> Tensor:
-    """Each element replaced by ``callable`` of it and of the other tensor's. See torch.Tensor.map_."""
+    """Replace each element by ``callable`` of it and the other tensor's element. See torch.Tensor.map_."""
     if tensor.dtype is not self.dtype:
         raise TypeError(f"map_: expected {self.type()} for 'other' (got {tensor.type()})")      # type: ignore[attr-defined]
     function = np.frompyfunc(_callable(callable), 2, 1)
@@ -222,7 +222,7 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable) -> Tensor:
 
 
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable) -> Tensor:
-    """Each element replaced by ``callable`` of it and of two other tensors'. See torch.Tensor.map2_."""
+    """Replace each element by ``callable`` of it and two other tensors' elements. See torch.Tensor.map2_."""
     for name, t in (("x", x), ("y", y)):
         if t.dtype is not self.dtype:
             raise TypeError(f"map2_: expected {self.type()} for argument '{name}' (got {t.type()})")        # type: ignore[attr-defined]
@@ -243,9 +243,9 @@ def _mapped(self: Tensor, name: str, function: Callable, *tensors: Tensor) -> Te
 
 
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dims from the one with the largest steps in memory to the one with the smallest. See torch.Tensor.dim_order.
+    """Return the dims in the order of decreasing strides. See torch.Tensor.dim_order.
 
-    RuntimeError with ``ambiguity_check`` where other orders would do too; with a list of memory formats, unless one fits.
+    With ``ambiguity_check`` raise RuntimeError if several orders fit. With a list of memory formats raise unless one fits.
     """
     if not isinstance(ambiguity_check, bool) and not (
             isinstance(ambiguity_check, list) and all(f.__class__ is MemoryFormat for f in ambiguity_check)):
@@ -270,7 +270,7 @@ def _whole(name: str):
 
 
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor itself, since it is dense. See torch.Tensor.to_dense."""
+    """Return the tensor itself, since it is dense. See torch.Tensor.to_dense."""
     return self if dtype is None else self.to(dtype)        # type: ignore[attr-defined]
 
 
@@ -281,7 +281,7 @@ NAMES = ("is_deterministic_algorithms_warn_only_enabled get_deterministic_debug_
 
 
 def bind() -> None:
-    """Puts these into the package and on tensors."""
+    """Add these names to the package and to Tensor."""
     put(functions, {n: globals()[n] for n in NAMES})
     put(Tensor, {"apply_": apply_, "map_": map_, "map2_": map2_, "dim_order": dim_order,
                  "to_dense": to_dense, "dense_dim": _whole("dense_dim"),

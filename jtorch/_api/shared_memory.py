@@ -1,8 +1,8 @@
-"""Tensors that processes share: ``share_memory_``, and how tensors go through ``multiprocessing``.
+"""Memory shared between processes: ``share_memory_``, and the transfer of tensors by ``multiprocessing``.
 
-The content of a shared storage is host memory that is mapped from a file without a name. Who is sent the storage is given the
-file's descriptor, maps the same pages, and so sees what others write. As in PyTorch a tensor that is put on a queue or passed
-to a process becomes shared by that. Nothing is left behind: the memory is free when the last process has dropped it.
+The content of a shared storage is host memory, mapped from an anonymous file. A process that receives the storage gets the
+file's descriptor, maps the same pages and sees the others' writes. As in PyTorch, putting a tensor on a queue or passing it
+to a process shares it. The system frees the memory once all processes have dropped it.
 """
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from jtorch.engine import Value
 from jtorch.storage import Storage, sent
 from jtorch.tensor import Parameter, Tensor
 
-AVAILABLE = sys.platform != "win32"     # whether descriptors can be sent
-_ONE_DESCRIPTOR: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}     # else mmap keeps one of its own
+AVAILABLE = sys.platform != "win32"     # the platform can send file descriptors
+_ONE_DESCRIPTOR: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}     # else mmap duplicates it
 
 
 class Segment:
-    """Memory that processes share: an open file, and where this process has mapped it."""
+    """Shared memory: an open file and this process's mapping of it."""
 
     def __init__(self, descriptor: int, nbytes: int):
         self.descriptor = descriptor
@@ -40,7 +40,7 @@ class Segment:
 
     @classmethod
     def new(cls, nbytes: int) -> Segment:
-        """A segment of zeros."""
+        """Return a segment of zeros."""
         try:
             descriptor = _nameless_file()
             os.ftruncate(descriptor, nbytes)
@@ -50,7 +50,7 @@ class Segment:
 
     @property
     def key(self) -> tuple[int, int]:
-        """What is the same in all processes that have this segment."""
+        """A key of the segment that is the same in all processes."""
         found = os.fstat(self.descriptor)
         return found.st_dev, found.st_ino
 
@@ -62,11 +62,11 @@ def _nameless_file() -> int:
         return os.dup(file.fileno())
 
 
-_storages: weakref.WeakValueDictionary[tuple[int, int], Storage] = weakref.WeakValueDictionary()    # by the key of their segment
+_storages: weakref.WeakValueDictionary[tuple[int, int], Storage] = weakref.WeakValueDictionary()    # keyed by segment
 
 
 def share(s: Storage) -> None:
-    """Moves the content of a storage into memory that can be sent to other processes."""
+    """Move a storage's content to shared memory."""
     if isinstance(s.shared, Segment) or s.aval.device.type == "cuda":
         return
     if s.aval.device.type != "cpu":
@@ -76,14 +76,14 @@ def share(s: Storage) -> None:
     if not AVAILABLE:
         raise NotImplementedError("memory is not shared between processes on Windows")
     if not s.aval.numel:
-        s.shared = True     # there is nothing that could be sent
+        s.shared = True     # an empty storage needs no memory
         return
     s.to_host()
     _place(s, Segment.new(s.aval.nbytes), s.host)
 
 
 def _place(s: Storage, segment: Segment, content: np.ndarray | None) -> None:
-    """Makes a segment the memory of a storage, after putting ``content`` there."""
+    """Copy ``content`` into a segment and make the segment the storage's memory."""
     memory = np.frombuffer(segment.memory, s.aval.np)
     if content is not None:
         memory[...] = content
@@ -93,7 +93,7 @@ def _place(s: Storage, segment: Segment, content: np.ndarray | None) -> None:
 
 
 def is_shared(s: Storage) -> bool:
-    """Whether other processes may see what is written to a storage."""
+    """Return whether a storage's memory is shared with other processes."""
     return bool(s.shared) or s.aval.device.type == "cuda"
 
 
@@ -101,7 +101,7 @@ def is_shared(s: Storage) -> bool:
 
 
 def _reduced_storage(s: Storage) -> Any:
-    """A storage by its descriptor; by its elements where it has no memory that can be shared."""
+    """Pickle a storage as a file descriptor, or as its elements if it cannot be shared."""
     if s.aval.device.type != "cpu" or not s.aval.numel or not AVAILABLE:
         return sent(s)
     share(s)
@@ -109,7 +109,7 @@ def _reduced_storage(s: Storage) -> Any:
 
 
 def _received(sent: Any, shape: tuple[int, ...], dtype: np.dtype) -> Storage:
-    """The storage of a descriptor that was sent: the same one each time that it comes."""
+    """Return the storage of a received descriptor. The same segment always gives the same storage."""
     s = Storage(Value(engine.aval_of(shape, dtype, engine.CPU)))
     segment = Segment(sent.detach(), s.aval.nbytes)
     found = _storages.get(segment.key)
@@ -120,7 +120,7 @@ def _received(sent: Any, shape: tuple[int, ...], dtype: np.dtype) -> Storage:
 
 
 def reduced_tensor(t: Tensor) -> Any:
-    """Return what pickles a tensor for another process; RuntimeError for a computed one."""
+    """Pickle a tensor for another process. Raise RuntimeError for a tensor with history."""
     if node_of(t) is not None:
         raise RuntimeError(NOT_A_LEAF)
     return reduced(t)
@@ -135,22 +135,22 @@ NOT_A_LEAF = ("Cowardly refusing to serialize non-leaf tensor which requires_gra
 
 
 def _share_memory_(self: Tensor) -> Tensor:
-    """Moves the tensor's memory to where processes that it is sent to see it too. See torch.Tensor.share_memory_.
+    """Move the tensor's memory to a segment that other processes can map. See torch.Tensor.share_memory_.
 
-    An in-place call reads, computes and writes: what another process has written meanwhile is lost. Each read is a copy.
+    Each read copies the memory. An in-place call overwrites what another process wrote during the call.
     """
     share(self._storage)
     return self
 
 
 def _storage_share_memory_(self: UntypedStorage) -> UntypedStorage:
-    """Moves the memory to where processes that it is sent to see it too."""
+    """Move the memory to a segment that other processes can map."""
     share(self._storage)
     return self
 
 
 def _share_fd_cpu_(self: UntypedStorage) -> tuple[int, int]:
-    """The file that the memory is shared by, and its size."""
+    """Return (file descriptor of the shared memory, its size)."""
     share(self._storage)
     return os.dup(self._storage.shared.descriptor), self.nbytes()
 
@@ -169,7 +169,7 @@ def _asking(name: str) -> Callable[[Any], bool]:
 
 
 def bind() -> None:
-    """Puts the methods on the classes, and tells ``multiprocessing`` how tensors are sent."""
+    """Add the methods to the classes and register the picklers with ``multiprocessing``."""
     put(Tensor, {"share_memory_": _share_memory_, "is_shared": _asking("is_shared")})
     put(UntypedStorage, {"share_memory_": _storage_share_memory_, "is_shared": _asking("is_shared"),
                          "_share_fd_cpu_": _share_fd_cpu_, "_share_filename_cpu_": _share_filename_cpu_})

@@ -1,4 +1,4 @@
-"""Sizes as a program gives them: ints one by one, or one sequence of them."""
+"""Size arguments: separate ints, or a sequence of ints."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from jtorch.ops import check
 
 
 def size_of(function: str, *given: Any) -> tuple[int, ...]:
-    """The size that ``function`` was given, with PyTorch's errors for what is no int, or negative."""
+    """Return the size argument of ``function``. Raise PyTorch's errors for negative sizes and for other types."""
     in_sequence = len(given) == 1 and isinstance(given[0], (list, tuple))
     return check.nonnegative(ints_of(given[0] if in_sequence else given, function, "size", 1, in_sequence))
 
 
 def ints_of(given: Sequence, function: str, name: str, position: int, in_sequence: bool = False) -> tuple[int, ...]:
-    """The ints that are an argument of ``function``; tensors of one element become numbers."""
+    """Return an argument of ``function`` as ints. Tensors of one element become numbers."""
     made = []
     for k, n in enumerate(given):
         if n.__class__ is not int:
@@ -26,7 +26,7 @@ def ints_of(given: Sequence, function: str, name: str, position: int, in_sequenc
 
 
 def _not_an_int(function: str, name: str, position: int, k: int, n: Any, in_sequence: bool) -> str:
-    """PyTorch's text where the ``k``-th of several ints is something else."""
+    """Return PyTorch's message for an item ``k`` that is no int."""
     kind = type(n).__name__
     if k:
         return (f"{function}(): argument '{name}' failed to unpack the object at pos {k + 1} with error "

@@ -1,4 +1,4 @@
-"""How packages make tensors of their own classes: ``Tensor._make_subclass`` and ``Tensor._make_wrapper_subclass``."""
+"""``Tensor._make_subclass`` and ``Tensor._make_wrapper_subclass``, which make tensors of packages' own classes."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -10,19 +10,19 @@ from jtorch.tensor import Tensor
 
 
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **kwargs: Any) -> Any:
-    """A tensor of a class that shows what another shows, without its history. See torch.Tensor._make_subclass."""
+    """Return an alias of a tensor, without history, as an instance of ``cls``. See torch.Tensor._make_subclass."""
     return as_subclass(data.detach(), cls).requires_grad_(require_grad)
 
 
 def _make_wrapper_subclass(cls: type, size: Sequence[int], **kwargs: Any) -> Any:
-    """A tensor of a class with ``__torch_dispatch__`` that has no memory of its own. See torch.Tensor._make_wrapper_subclass.
+    """Return a tensor without memory of a class with ``__torch_dispatch__``. See torch.Tensor._make_wrapper_subclass.
 
-    Its size, dtype and device are what it is told; all that is computed with it goes to ``__torch_dispatch__``.
+    It has the given size, dtype and device. All operations on it go to ``__torch_dispatch__``.
     """
     from jtorch._aten.wrappers import make
     return make(cls, size, **kwargs)
 
 
 def bind() -> None:
-    """Puts the names into Tensor."""
+    """Add the functions to Tensor."""
     put(Tensor, {"_make_subclass": staticmethod(_make_subclass), "_make_wrapper_subclass": staticmethod(_make_wrapper_subclass)})

@@ -1,4 +1,4 @@
-"""torch.SymInt, SymFloat and SymBool: numbers that a compiler does not know yet. Sizes are plain here, so none is made."""
+"""torch.SymInt, SymFloat and SymBool: symbolic numbers. Sizes are plain ints here, so they have no instances."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,12 +10,12 @@ class _Symbolic:
 
 
 class SymInt(_Symbolic):
-    """A whole number that is not known yet: no number is an instance."""
+    """A symbolic integer. It has no instances."""
 
 
 class SymFloat(_Symbolic):
-    """A number that is not known yet: none is an instance."""
+    """A symbolic number. It has no instances."""
 
 
 class SymBool(_Symbolic):
-    """A truth that is not known yet: none is an instance."""
+    """A symbolic bool. It has no instances."""

@@ -1,8 +1,8 @@
-"""``__torch_function__``: classes that take over the functions they are given to, and modes that take over all of them.
+"""``__torch_function__``: classes that override functions of their instances, and modes that override all functions.
 
-A call with plain tensors does not look for either. What a generated function does not take as a tensor it offers to
-``overridden``; subclasses of Tensor get methods of their own that ask first; functions written by hand, and all functions
-while a mode is on, are entered through ``interception``, which changes their code and leaves the function objects alone.
+Calls with plain tensors look for neither. A generated function passes an argument that is no plain tensor to
+``overridden``. Subclasses of Tensor get methods that ask first. Hand-written functions, and all functions
+while a mode is on, are intercepted by replacing their code objects; the function objects stay the same.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLAIN = {Tensor, Parameter, int, float, bool, complex, str, type(None), dict}
 
 
 class _State(threading.local):
-    """What this thread has switched off, and the modes it has on, innermost last."""
+    """A thread's modes, innermost last, and what it has switched off."""
 
     def __init__(self) -> None:
         self.subclasses_off = self.all_off = 0
@@ -37,14 +37,14 @@ state = _State()
 
 
 def disabled(cls: type, types: Iterable[type], func: Callable, args: tuple = (), kwargs: dict | None = None) -> Any:
-    """What a subclass names as its ``__torch_function__`` that wants none."""
+    """Do what ``torch._C._disabled_torch_function_impl`` does: call ``func`` without asking classes."""
     with switched_off():
         return func(*args, **(kwargs or {}))
 
 
 @contextlib.contextmanager
 def switched_off(modes: bool = False) -> Iterator[None]:
-    """No class takes over a function meanwhile; with ``modes``, no mode either."""
+    """Switch off ``__torch_function__`` of classes in the block, and of modes too with ``modes``."""
     state.subclasses_off += 1
     state.all_off += modes
     try:
@@ -56,7 +56,7 @@ def switched_off(modes: bool = False) -> Iterator[None]:
 
 @contextlib.contextmanager
 def switched_on() -> Iterator[None]:
-    """Classes and modes take over functions meanwhile, though they were switched off."""
+    """Switch ``__torch_function__`` of classes and modes on again in the block."""
     before = state.subclasses_off, state.all_off
     state.subclasses_off = state.all_off = 0
     try:
@@ -65,20 +65,20 @@ def switched_on() -> Iterator[None]:
         state.subclasses_off, state.all_off = before
 
 
-# ---------------------------------------------------------------- finding who takes over, and asking them
+# ---------------------------------------------------------------- finding overriding classes and modes
 
 def overrides_of(cls: type) -> Any:
-    """The ``__torch_function__`` of a class; None where it has none or a disabled one."""
+    """Return the ``__torch_function__`` of a class, or None if it is missing or disabled."""
     if cls in _PLAIN:
         return None
     found = getattr(cls, "__torch_function__", None)
     if found is None or getattr(found, "__func__", found) is disabled:
         return None
-    return None if getattr(found, "__module__", None) == "torch._tensor" else found     # PyTorch's tensors would ask for ever
+    return None if getattr(found, "__module__", None) == "torch._tensor" else found     # PyTorch's tensors recurse
 
 
 def overloaded(args: Iterable[Any]) -> list:
-    """The arguments whose classes take over functions, one a class: subclasses before their bases, else from left to right."""
+    """Return one argument for each class with ``__torch_function__``: subclasses before bases, else from left to right."""
     found: list = []
     for arg in args:
         cls = arg.__class__
@@ -89,7 +89,7 @@ def overloaded(args: Iterable[Any]) -> list:
 
 
 def relevant(args: Iterable[Any]) -> Iterator[Any]:
-    """The arguments, and the elements of those that are sequences."""
+    """Yield the arguments, with the elements of sequences in place of the sequences."""
     for arg in args:
         if arg.__class__ is tuple or arg.__class__ is list:
             yield from arg
@@ -98,7 +98,7 @@ def relevant(args: Iterable[Any]) -> Iterator[Any]:
 
 
 def ask(func: Callable, among: Iterable[Any], args: tuple, kwargs: dict) -> Any:
-    """What the innermost mode, or the first class that does not decline, makes of a call; NOT_OVERRIDDEN where there is none."""
+    """Return the result of the innermost mode or of the first class that does not decline, or NOT_OVERRIDDEN."""
     found = [] if state.subclasses_off else overloaded(relevant(among))
     types = tuple([a.__class__ for a in found])
     if state.modes and not state.all_off:
@@ -108,7 +108,7 @@ def ask(func: Callable, among: Iterable[Any], args: tuple, kwargs: dict) -> Any:
     elif not found:
         return NOT_OVERRIDDEN
     if func.__name__ == "einsum" and len(args) == 2 and isinstance(args[1], (list, tuple)):
-        args = args[0], *args[1]        # PyTorch takes the operands out of their list before it asks these
+        args = args[0], *args[1]        # PyTorch passes einsum's operands separately to overrides
     for arg in found:
         made = arg.__class__.__torch_function__(func, types, args, kwargs)
         if made is not NotImplemented:
@@ -123,7 +123,7 @@ def _declined(func: Callable, types: tuple) -> str:
 
 
 def _ask_mode(func: Callable, types: tuple, args: tuple, kwargs: dict) -> Any:
-    mode = state.modes.pop()        # what it calls itself is for the modes around it
+    mode = state.modes.pop()        # functions that a mode calls go to the outer modes
     try:
         return mode.__torch_function__(func, types, args, kwargs)
     finally:
@@ -131,7 +131,7 @@ def _ask_mode(func: Callable, types: tuple, args: tuple, kwargs: dict) -> Any:
 
 
 def overridden(func: FunctionType, given: dict[str, Any]) -> Any:
-    """``ask`` for a generated function whose parameters have the values ``given`` (its locals)."""
+    """Call ``ask`` for a generated function. ``given``: its local variables."""
     if state.subclasses_off:
         return NOT_OVERRIDDEN
     args, kwargs = _as_called(func, given)
@@ -139,14 +139,14 @@ def overridden(func: FunctionType, given: dict[str, Any]) -> Any:
 
 
 def _as_called(func: FunctionType, given: dict[str, Any]) -> tuple[tuple, dict]:
-    """Arguments that call ``func`` again: those without a default by position, others that differ from theirs by name."""
+    """Return (args, kwargs) that repeat a call: parameters with defaults are passed by name if they differ from the default."""
     args: list = []
     kwargs: dict = {}
     by_name = False
-    spelled = ""        # the argument that was given as several, and has them as one by now
+    spelled = ""        # the parameter whose values were given as separate arguments
     for p in inspect.signature(as_written(func)).parameters.values():
         value = given[p.name]
-        if p.name == GUARD or p.name in OTHER_NAMES_OF_STATICS:     # by now under its own name
+        if p.name == GUARD or p.name in OTHER_NAMES_OF_STATICS:     # its value is under the main name
             by_name = True
         elif p.kind is p.VAR_POSITIONAL:
             args += value
@@ -166,7 +166,7 @@ def _as_called(func: FunctionType, given: dict[str, Any]) -> tuple[tuple, dict]:
 # ---------------------------------------------------------------- subclasses of Tensor
 
 def default(cls: type, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:
-    """Tensor's own: runs the function, and gives what it makes as instances of the subclass.
+    """Run the function and convert its results to the subclass. This is Tensor's own ``__torch_function__``.
 
     See torch.Tensor.__torch_function__.
     """
@@ -178,12 +178,12 @@ def default(cls: type, func: Callable, types: Iterable[type], args: tuple = (), 
 
 
 def as_subclass(self: Tensor, cls: type) -> Tensor:
-    """A view of the whole tensor as an instance of ``cls``. See torch.Tensor.as_subclass."""
+    """Return a view of the whole tensor as an instance of ``cls``. See torch.Tensor.as_subclass."""
     made = call_view(call_of(OPS["alias"], (T,)), (self,))
     view = made._view
     try:
         made.__class__ = cls
-    except TypeError:       # a class with slots of its own
+    except TypeError:       # the class has its own slots
         return _with_slots(made, cls)
     if hasattr(cls, "__torch_dispatch__") or "_shown" in vars(made):
         from jtorch._aten.wrappers import moved
@@ -192,7 +192,7 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
 
 
 def _with_slots(t: Tensor, cls: type) -> Tensor:
-    """Another object that is all that ``t`` is."""
+    """Return an instance of ``cls`` with the state of ``t``."""
     made: Any = object.__new__(cls)
     for name in Tensor.__slots__:
         if name != "__weakref__":
@@ -222,7 +222,7 @@ _NEVER_ASKED = set("__new__ __init__ __init_subclass__ __torch_function__ __clas
 
 
 class _Askings(type):
-    """Makes the members of ``Asking`` when they are first asked for, by a subclass or by a pickle that names them."""
+    """The metaclass of ``Asking``. It makes members when a subclass or a pickle first uses them."""
 
     def __getattr__(cls, name: str) -> Any:
         member = vars(Tensor).get(name.removeprefix("of_"))
@@ -233,11 +233,11 @@ class _Askings(type):
 
 
 class Asking(metaclass=_Askings):
-    """What subclasses that take functions over have in place of Tensor's members, by names after ``of_``. Pickles name it."""
+    """The members that replace Tensor's in subclasses with ``__torch_function__``. Pickles refer to them as ``of_<name>``."""
 
 
 def _asking(name: str, func: Callable) -> Callable:
-    """A method that offers the call to the classes of its arguments first."""
+    """Return a method that first asks the classes of its arguments."""
     def method(self, *args, **kwargs):
         made = ask(func, [self, *args, *kwargs.values()], (self, *args), kwargs)
         return func(self, *args, **kwargs) if made is NOT_OVERRIDDEN else made
@@ -260,7 +260,7 @@ def _asking_property(name: str, given: property) -> property:
 
 
 def make_subclass_ask(cls: type, **kwargs: Any) -> None:
-    """Gives a subclass of Tensor, when it is defined, methods that ask its ``__torch_function__``."""
+    """Give a new subclass of Tensor methods that ask its ``__torch_function__``."""
     super(Tensor, cls).__init_subclass__(**kwargs)      # type: ignore[misc]
     if hasattr(cls, "__torch_dispatch__"):
         _takes_over_operators(cls)
@@ -279,23 +279,23 @@ def make_subclass_ask(cls: type, **kwargs: Any) -> None:
 
 
 def _takes_over_operators(cls: Any) -> None:
-    """Lets a class with ``__torch_dispatch__`` see operators; as in PyTorch it sees no functions then, unless it says so."""
+    """Let a class with ``__torch_dispatch__`` see operators. As in PyTorch its ``__torch_function__`` is disabled by default."""
     from jtorch._aten.wrappers import take_over
     if take_over(cls) and getattr(cls.__torch_function__, "__func__", None) is default:
         cls.__torch_function__ = classmethod(disabled)
 
 
 def _is_ours(member: Any) -> bool:
-    """Return whether an attribute of Tensor is the library's, not one that a program has added."""
+    """Return whether the library, not a program, defined an attribute of Tensor."""
     function = member.fget if isinstance(member, property) else member
     name = getattr(function, "__globals__", {}).get("__name__", PACKAGE)
     return str(name).partition(".")[0] in (PACKAGE, "torch")
 
 
-# ---------------------------------------------------------------- entering functions through their code
+# ---------------------------------------------------------------- interception of functions by their code objects
 
-_ENTRY = "asks first"       # the name of code that does
-# Of each function that has been entered so: itself, a copy with its code as written, and the code that asks first.
+_ENTRY = "asks first"       # the name of intercepting code objects
+# Each intercepted function has an entry: (function, copy with the original code, code that asks first).
 _entries: list[tuple[FunctionType, FunctionType, CodeType]] = []
 _number: dict[FunctionType, int] = {}
 _asked_for = 0
@@ -304,14 +304,14 @@ _lock = threading.RLock()
 
 
 def entered(number: int, args: tuple, kwargs: dict) -> Any:
-    """A call of a function whose code has been changed."""
+    """Call an intercepted function: ask classes and modes, then run the original code."""
     func, written, _ = _entries[number]
     made = ask(func, [*args, *kwargs.values()], args, kwargs)
     return written(*args, **kwargs) if made is NOT_OVERRIDDEN else made
 
 
 def as_written(func: FunctionType) -> FunctionType:
-    """The function itself, or the copy that has its own code."""
+    """Return the function, or the copy with the original code if it was intercepted."""
     return _entries[_number[func]][1] if func in _number else func
 
 
@@ -326,11 +326,11 @@ def _entry(func: FunctionType) -> int:
     return number
 
 
-_NUMBER = "the number of the function"      # stands for it in the code that all functions share
+_NUMBER = "the number of the function"      # a placeholder in the shared code
 
 
 def _code(number: int, free: int) -> CodeType:
-    """Code that hands its arguments to ``entered``; it closes over ``free`` variables, as the function's own does."""
+    """Return code that passes its arguments to ``entered``. It has as many free variables as the original code."""
     shared = _shared_code(free)
     return shared.replace(co_consts=tuple([number if c == _NUMBER else c for c in shared.co_consts]))
 
@@ -349,7 +349,7 @@ def _shared_code(free: int) -> CodeType:
 def _divert(func: FunctionType) -> None:
     _, written, asking = _entries[_entry(func)]
     func.__code__, func.__defaults__, func.__kwdefaults__ = asking, None, None
-    func.__wrapped__ = written      # type: ignore[attr-defined]     # whose signature inspect gives
+    func.__wrapped__ = written      # type: ignore[attr-defined]     # inspect shows its signature
 
 
 def _restore(func: FunctionType) -> None:
@@ -370,7 +370,7 @@ def _divert_written() -> None:
 
 
 def intercept_written() -> None:
-    """From now on, the public functions that are written by hand ask first: some class in this process takes functions over."""
+    """Intercept hand-written public functions from now on, since a class of this process overrides functions."""
     global _written_are_in
     with _lock:
         if not _written_are_in and not _asked_for:
@@ -380,7 +380,7 @@ def intercept_written() -> None:
 
 @contextlib.contextmanager
 def interception() -> Iterator[None]:
-    """Meanwhile every public function and method of Tensor asks first, with the arguments as they were written."""
+    """Intercept all public functions and methods of Tensor in the block."""
     global _asked_for
     with _lock:
         if not _asked_for:
@@ -411,18 +411,18 @@ _STATE_WORDS = ("autocast", "num_threads", "num_interop", "deterministic", "warn
 
 
 def is_overridable(name: str) -> bool:
-    """Whether a function of this name works on tensors, or makes them."""
+    """Return whether a function of this name takes or makes tensors."""
     return not name.startswith("_") and name not in IGNORED and not any(word in name for word in _STATE_WORDS)
 
 
 def functions_of_namespaces() -> list[FunctionType]:
-    """The functions of PyTorch's namespaces, each once."""
+    """Return the overridable functions of PyTorch's namespaces, each once."""
     return list({func: None for space in SPACES.values() for name, func in list(vars(space).items())
                  if isinstance(func, FunctionType) and is_overridable(name)})
 
 
 def public_functions() -> list[FunctionType]:
-    """The functions of PyTorch's namespaces, and the methods of Tensor, each once."""
+    """Return the overridable functions of PyTorch's namespaces and the methods of Tensor, each once."""
     found = dict.fromkeys(functions_of_namespaces())
     found.update({func: None for name, func in vars(Tensor).items() if isinstance(func, FunctionType) and name not in _NEVER_ASKED
                   and (is_overridable(name) or name.startswith("__"))})
@@ -430,7 +430,7 @@ def public_functions() -> list[FunctionType]:
 
 
 def bind(spaces: dict[str, Any]) -> None:
-    """Gives Tensor its ``__torch_function__``, and takes note of the namespaces."""
+    """Give Tensor its ``__torch_function__`` and store the namespaces."""
     put(Tensor, {"__torch_function__": classmethod(default), "__init_subclass__": classmethod(make_subclass_ask),
                  "as_subclass": as_subclass})
     put(Parameter, {"__torch_function__": classmethod(disabled)}, replaces=False)

@@ -1,4 +1,4 @@
-"""Names that old scripts use: ``torch.FloatTensor`` and its like, memory formats, ``torch.return_types``."""
+"""Names of old scripts, such as ``torch.FloatTensor``, and memory formats."""
 from __future__ import annotations
 
 from typing import Any
@@ -17,7 +17,7 @@ _CLASSIC = "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool".
 
 
 class tensortype(type):     # noqa: N801 (PyTorch's name)
-    """The class of ``torch.FloatTensor``: a dtype, a layout and a kind of device, of which tensors are instances."""
+    """The metaclass of ``torch.FloatTensor``. Tensors with the class's dtype, layout and device type are its instances."""
 
     dtype: dtypes.dtype
     layout: Layout
@@ -31,7 +31,7 @@ class tensortype(type):     # noqa: N801 (PyTorch's name)
 
     @property
     def is_sparse(cls) -> bool:
-        """Whether the class is of sparse tensors."""
+        """Whether the class is for sparse tensors."""
         return cls.layout is sparse_coo
 
     def __instancecheck__(cls, obj: Any) -> bool:
@@ -52,7 +52,7 @@ def _path(cls: type) -> str:
 
 
 def check_available(cls: tensortype) -> None:
-    """TypeError if a class is of CUDA's tensors and there is no GPU."""
+    """Raise TypeError for a class of CUDA tensors if there is no GPU."""
     if cls.is_cuda and not devices.jax_devices("cuda"):
         raise advised(TypeError(f"type {_path(cls)} not available. Torch not compiled with CUDA enabled."), devices.NO_GPU)
 
@@ -72,7 +72,7 @@ NAMED = {_path(cls): cls for kind in (DENSE, SPARSE, _classes("torch.cuda", _ALL
 
 
 class memory_format:
-    """torch.contiguous_format and its like; only contiguous memory exists here."""
+    """A memory format, such as torch.contiguous_format."""
 
     __module__ = "jtorch"
 
@@ -83,14 +83,14 @@ class memory_format:
         return f"torch.{self.name}"
 
     def __reduce__(self):
-        return self.name        # pickles name ``torch.channels_last``
+        return self.name        # pickles refer to ``torch.channels_last``
 
 
-MemoryFormat = memory_format        # as pickles of an earlier version name it
+MemoryFormat = memory_format        # the name in pickles of an earlier version
 
 
 def bind() -> None:
-    """Puts the names into the package."""
+    """Add the names to the package."""
     put(functions, {name: cls for name, cls in DENSE.items() if cls.dtype.name in _CLASSIC})
     formats = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
     made = {name: memory_format(name) for name in formats}
