@@ -1,4 +1,4 @@
-"""Who takes over an operator: the innermost mode, else the classes of its arguments."""
+"""The dispatch of an operator to the innermost mode, else to the classes of its arguments."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -13,13 +13,13 @@ _found: dict[type, bool] = {}
 
 
 def disabled(cls: type, func: Any, types: Iterable, args: tuple = (), kwargs: dict | None = None) -> Any:
-    """What a subclass names as its ``__torch_dispatch__`` that wants none."""
+    """Call ``func`` without asking classes. Subclasses assign this as ``__torch_dispatch__`` to disable it."""
     with switched_off():
         return func(*args, **(kwargs or {}))
 
 
 def has_handler(cls: type) -> bool:
-    """Whether a class takes over operators."""
+    """Return whether a class has an enabled ``__torch_dispatch__``."""
     if cls in _PLAIN:
         return False
     found = _found.get(cls)
@@ -30,7 +30,7 @@ def has_handler(cls: type) -> bool:
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
-    """The tensors among values and in lists among them."""
+    """Yield the tensors among ``values`` and in nested lists."""
     for v in values:
         if isinstance(v, Tensor):
             yield v
@@ -39,19 +39,19 @@ def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
 
 
 def takes_over(values: Iterable[Any]) -> bool:
-    """Whether a mode or a class takes over what is done with these."""
+    """Return whether a mode, or the class of a tensor among ``values``, takes over operators."""
     if state.off:
         return False
     return bool(state.modes) or has_taker(values)
 
 
 def has_taker(values: Iterable[Any]) -> bool:
-    """Whether the class of a tensor among values takes over operators."""
+    """Return whether the class of a tensor among ``values`` takes over operators."""
     return any([has_handler(t.__class__) for t in tensors_in(values)])
 
 
 def _takers(args: tuple, kwargs: dict) -> list[Tensor]:
-    """The arguments whose classes take over, one a class: subclasses before their bases, else from left to right."""
+    """Return one argument for each class with ``__torch_dispatch__``: subclasses before bases, else from left to right."""
     found: list[Tensor] = []
     for t in tensors_in([*args, *kwargs.values()]):
         cls = t.__class__
@@ -62,7 +62,7 @@ def _takers(args: tuple, kwargs: dict) -> list[Tensor]:
 
 
 def ask(func: OpOverload, args: tuple, kwargs: dict) -> Any:
-    """What the innermost mode, or the first class that does not decline, makes of an operator's call."""
+    """Return an operator's result from the innermost mode, or from the first class that does not decline."""
     takers = _takers(args, kwargs)
     if state.off or not (state.modes or takers):
         return func._record.run(args, kwargs)
@@ -86,7 +86,7 @@ def ask(func: OpOverload, args: tuple, kwargs: dict) -> Any:
 
 
 def _ask_mode(func: OpOverload, types: tuple, args: tuple, kwargs: dict) -> tuple[Any, Any]:
-    """What the innermost mode makes of a call; what it calls itself is for the modes around it."""
+    """Return (the innermost mode's result, the mode). Operators that the mode calls go to the outer modes."""
     modes, mode = state.modes, state.modes[-1]
     rule = func._record.rules.get(type(mode))
     state.modes = modes[:-1]

@@ -1,4 +1,4 @@
-"""The backward of a node as PyTorch's operators."""
+"""The backward of a node, computed by PyTorch's operators."""
 from __future__ import annotations
 
 from typing import Any
@@ -27,7 +27,7 @@ aten = ops.aten
 
 
 def backward(node: Any, grads: dict, create_graph: bool, needs: list[bool]) -> list | None:
-    """The gradients of a node's inputs by operators; None where nothing takes them over, or nobody knows these."""
+    """Return the gradients of a node's inputs by operators, or None if nothing takes them over or no rule exists."""
     if state.off or not (state.modes or isinstance(node, TensorNode) or any([not is_plain(g) for g in grads.values()])):
         return None
     if node.call.op.is_backward:
@@ -46,7 +46,7 @@ def backward(node: Any, grads: dict, create_graph: bool, needs: list[bool]) -> l
 
 
 def _by_own_operator(node: Any, grads: dict, create_graph: bool, needs: list[bool]) -> list | None:
-    """The gradients by the vjp of the op, as an operator that PyTorch has none for; None where it has nothing to compute."""
+    """Return the gradients by the op's vjp as one operator of the namespace ``jtorch``, or None without gradients to compute."""
     wanted, given = tuple([i for i, n in enumerate(needs) if n]), tuple(sorted(grads))
     if not wanted or not given:
         return None
@@ -60,18 +60,18 @@ def _by_own_operator(node: Any, grads: dict, create_graph: bool, needs: list[boo
 
 
 def _handed_on(node: Any, outs: list, create_graph: bool) -> list:
-    """Gradients as the walk takes them: values where it needs no tensors."""
+    """Return gradients for the walk: values, unless modes, classes or ``create_graph`` need tensors."""
     made = [_fitted(node, i, g) if needed else None for i, (g, needed) in enumerate(outs)]
     if state.modes or create_graph:
         return made
     for edge, g in zip(node.raw_edges, made, strict=True):
         if g is not None and not is_plain(g) and edge is not None and hasattr(edge[0], "watched"):
-            edge[0].watched = True      # it is not run by C, which knows values only
+            edge[0].watched = True      # C handles only values, so it must not run this node
     return [value_of(g) if g is not None and is_plain(g) else g for g in made]
 
 
 def _fitted(node: Any, i: int, g: Any) -> Any:
-    """A gradient in the shape of the argument: summed where that was broadcast."""
+    """Return a gradient summed to the shape of the argument."""
     if g is None:
         return None
     g = as_tensor(g)
@@ -81,7 +81,7 @@ def _fitted(node: Any, i: int, g: Any) -> Any:
 
 
 def _of_composite(context: Context) -> list | None:
-    """The gradients of an op that is several operators: these are run again, and go backward."""
+    """Return the gradients of a composite op by running its operators again and going backward through them."""
     node = context.node
     flat = context.flat
     leaves = [t if not isinstance(t, Tensor) or not n else (t if context.create_graph else _leaf(t))
@@ -103,10 +103,10 @@ def _leaf(t: Tensor) -> Tensor:
         return t.detach().requires_grad_()
 
 
-# ---------------------------------------------------------------- where backward begins and ends
+# ---------------------------------------------------------------- the ends of a backward
 
 def ones_like(t: Tensor) -> Any:
-    """The gradient that backward starts from, where something takes over the call."""
+    """Return the gradient that backward starts from, made by an operator, or None if nothing takes the call over."""
     if not takes_over([t]):
         return None
     with no_grad():
@@ -114,7 +114,7 @@ def ones_like(t: Tensor) -> Any:
 
 
 def accumulate(t: Tensor, grad: Any, create_graph: bool) -> bool:
-    """Adds to a leaf's gradient as PyTorch does, where something takes it over: whether it did."""
+    """Accumulate a leaf's gradient by operators if something takes them over. Return whether it did."""
     grad = as_tensor(grad)
     if not takes_over([t, grad, *([t.grad] if t.grad is not None else [])]) or (grad._storage.value is None and is_plain(grad)):
         return False
@@ -133,7 +133,7 @@ def accumulate(t: Tensor, grad: Any, create_graph: bool) -> bool:
 
 
 def _taken(t: Tensor, grad: Tensor) -> Tensor:
-    """A gradient as a leaf's: itself where it lies in memory as the leaf, else a copy."""
+    """Return a leaf's first gradient: detached if its strides are the leaf's, else a copy."""
     with no_grad():
         if not is_plain(grad) or geometry_of(grad)[1] == geometry_of(t)[1]:
             return grad.detach()

@@ -1,4 +1,4 @@
-"""What the derivative of an op is told: the node's arguments as tensors, its results, and their gradients."""
+"""The context of a derivative rule: the node's arguments as tensors, its results and their gradients."""
 from __future__ import annotations
 
 from typing import Any
@@ -19,7 +19,7 @@ from jtorch.tensor import wrap
 
 
 def saved_tensors(node: Any, create_graph: bool) -> list:
-    """What a node has saved, as tensors; with their history where the backward is recorded too."""
+    """Return a node's saved values as tensors, with their history if ``create_graph`` is set."""
     if isinstance(node, TensorNode):
         return list(node.saved)
     edges = node.edges if create_graph else (None,) * len(node.saved)
@@ -32,7 +32,7 @@ def saved_tensors(node: Any, create_graph: bool) -> list:
 
 
 class Context:
-    """One run of a node."""
+    """One run of a node's backward, as derivative rules see it."""
 
     def __init__(self, node: Any, grads: dict, create_graph: bool, needs: list[bool]):
         self.node, self.grads, self.create_graph, self.needs = node, grads, create_graph, needs
@@ -41,30 +41,30 @@ class Context:
         self.wanted = arguments(node.call, needs)
 
     def __getattr__(self, name: str) -> Any:
-        """An argument by its name."""
+        """Return an argument of the call by name."""
         try:
             return self.args[name]
         except KeyError:
             raise AttributeError(name) from None
 
     def grad(self, nr: int = 0) -> Any:
-        """The gradient of a result; None where there is none."""
+        """Return the gradient of a result, or None."""
         given = self.grads.get(nr)
         return None if given is None else as_tensor(given)
 
     def needs_of(self, *names: str) -> bool:
-        """Whether one of these arguments wants a gradient."""
+        """Return whether some of these arguments need gradients."""
         return any([_any(self.wanted.get(name)) for name in names])
 
     def result(self, nr: int = 0) -> Any:
-        """A result of the call, with its history."""
+        """Return a result of the call, with its history."""
         made = note_saved(self.kept(nr))
         if self.create_graph and not made.requires_grad:
             start_history(made, self.node, nr)
         return made
 
     def kept(self, nr: int = 0) -> Any:
-        """What the operator gave, or the call gives again."""
+        """Return a result that the node has kept, or recompute it."""
         kept = self.node.__dict__.get("kept", ())
         if kept:
             return kept[nr]
@@ -74,11 +74,11 @@ class Context:
         return wrap(out[nr] if out.__class__ is list else out)
 
     def has_kept(self) -> bool:
-        """Whether the results of the operator are there, which may be more than those of the op."""
+        """Return whether the node has kept the operator's results, which may include more than the op's."""
         return bool(self.node.__dict__.get("kept", ()))
 
     def operator(self, name: str, given: dict[str, Any], picks: dict[str, int | None]) -> Any:
-        """The gradients that one operator gives: ``picks`` says which of its results (None: the only one) is an argument's."""
+        """Compute gradients by one operator. ``picks`` maps an argument to the number of its result, None for a single result."""
         named = exactly(name, given)
         if named is None:
             return NotImplemented
@@ -100,7 +100,7 @@ class Context:
         return outs if isinstance(made, (list, tuple)) else outs[0]
 
     def in_order(self, made: Any) -> list:
-        """Gradients by the names of arguments, as (gradient, whether it is wanted) for each that the node has."""
+        """Convert gradients by argument name to a list of (gradient, is it needed) for the node's inputs."""
         found: list = []
         for p, t in zip(self.node.call.op.params, self.node.call.template, strict=True):
             given = made.get(p.name)

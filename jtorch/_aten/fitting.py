@@ -1,4 +1,4 @@
-"""Which overload of ``torch.ops.aten`` a call of an op is, and with which arguments."""
+"""The overload of ``torch.ops.aten`` for a call of an op, and its arguments."""
 from __future__ import annotations
 
 import functools
@@ -17,7 +17,7 @@ from jtorch.tensor import Tensor
 
 
 class Named(typing.NamedTuple):
-    """A call as PyTorch's: the overload, its arguments, and which of its results are those of the op."""
+    """A call of an overload: the overload, its arguments, and a function that picks the op's results."""
 
     func: OpOverload
     args: tuple
@@ -26,7 +26,7 @@ class Named(typing.NamedTuple):
 
 
 def thawed(value: Any) -> Any:
-    """A static argument as a program gives it."""
+    """Return a static argument in the form that programs pass."""
     if value.__class__ is Frozen:
         return value[0](value[1])
     return [thawed(v) for v in value] if value.__class__ is tuple else value
@@ -41,7 +41,7 @@ def _filled(t: Any, left: Iterator) -> Any:
 
 
 def arguments(c: Call, flat: Any) -> dict[str, Any]:
-    """The arguments of a call by the names of the op's parameters."""
+    """Return the arguments of a call by the names of the op's parameters."""
     left = iter(flat)
     return {p.name: _filled(t, left) for p, t in zip(c.op.params, c.template, strict=True)}
 
@@ -54,7 +54,7 @@ LISTS = (list, tuple)
 
 
 def _fits(value: Any, a: Argument, name: str) -> bool:
-    """Whether an argument of a schema takes a value."""
+    """Return whether a schema's argument accepts a value."""
     kind = a.type
     if kind.is_optional:
         if value is None:
@@ -75,7 +75,7 @@ def _fits(value: Any, a: Argument, name: str) -> bool:
 
 
 def _coerced(value: Any, a: Argument) -> Any:
-    """A value as the schema's argument has it."""
+    """Return a value converted to the type of a schema's argument."""
     kind = a.type.element if a.type.is_optional and a.type.element is not None else a.type
     if value is None:
         return None
@@ -87,7 +87,7 @@ def _coerced(value: Any, a: Argument) -> Any:
 
 
 def bound(schema: FunctionSchema, given: dict[str, Any]) -> tuple[tuple, dict] | None:
-    """The arguments by position and by name; None where the schema does not take them, or not all of them."""
+    """Bind arguments to a schema. Return (args, kwargs), or None if they do not fit."""
     name, left = schema.name.partition("::")[2], dict(given)
     args: list = []
     kwargs: dict = {}
@@ -123,7 +123,7 @@ def _is_default(value: Any, a: Argument) -> bool:
 
 @functools.cache
 def overloads(name: str) -> tuple[OpOverload, ...]:
-    """The overloads of ``aten::name``, those of ``out=`` last; () where there is no such operator."""
+    """Return the overloads of ``aten::name``, those with ``out=`` last, or () for an unknown operator."""
     if name not in schemas():
         return ()
     found = getattr(ops.aten, name).op_overloads()
@@ -131,13 +131,13 @@ def overloads(name: str) -> tuple[OpOverload, ...]:
 
 
 def overload(name: str) -> OpOverload:
-    """``add.Tensor`` as an overload of ``torch.ops.aten``."""
+    """Return the overload of ``torch.ops.aten`` for a name such as ``add.Tensor``."""
     name, _, last = name.partition(".")
     return getattr(getattr(ops.aten, name), last or "default")
 
 
 def fitting(name: str, given: dict[str, Any]) -> Named | None:
-    """The first overload of ``aten::name`` that takes the arguments."""
+    """Return the first overload of ``aten::name`` that accepts the arguments."""
     for func in overloads(name):
         found = bound(func._schema, given)
         if found is not None:
@@ -147,13 +147,13 @@ def fitting(name: str, given: dict[str, Any]) -> Named | None:
 
 # ---------------------------------------------------------------- from ops to operators
 
-# What ops call their parameters, where PyTorch's schemas have other names.
+# Maps names of ops' parameters to names in PyTorch's schemas.
 _RENAMED = {"input": "self", "equation": "equation"}
 _PLACE = ("dtype", "layout", "device", "pin_memory")
 
 
 def plain_name(name: str) -> str:
-    """The operator's name for an op, without its overload; "" where it can have none."""
+    """Return an op's operator name without overload, or "" if no operator corresponds."""
     whole = name.replace(".", "_")
     if whole in schemas():
         return whole
@@ -162,7 +162,7 @@ def plain_name(name: str) -> str:
 
 
 def given_of(c: Call, flat: Any) -> dict[str, Any]:
-    """The arguments of a call that are not the op's defaults, by the names of PyTorch's schemas."""
+    """Return a call's arguments, except defaults, under the names of PyTorch's schemas."""
     return {_RENAMED.get(name, name): value for name, value in arguments(c, flat).items() if not _is_left_out(c, name, value)}
 
 
@@ -173,7 +173,7 @@ def _is_left_out(c: Call, name: str, value: Any) -> bool:
 
 
 def generic(c: Call, flat: Any, suffix: str = "", extra: dict[str, Any] | None = None) -> Named | None:
-    """A call as the operator of the op's name (with ``suffix``: its in-place form)."""
+    """Return a call as the operator with the op's name. ``suffix``: "_" for the in-place form."""
     name = plain_name(c.op.name) + suffix
     given = {**given_of(c, flat), **(extra or {})}
     if c.creates is not None:
@@ -188,7 +188,7 @@ def generic(c: Call, flat: Any, suffix: str = "", extra: dict[str, Any] | None =
 
 
 def _by_position(c: Call, name: str, given: dict[str, Any]) -> Named | None:
-    """The first overload that takes the arguments in the order of the op's parameters."""
+    """Return the first overload that accepts the arguments in the order of the op's parameters."""
     order = [_RENAMED.get(p.name, p.name) for p in c.op.params]
     for func in overloads(name):
         there = [a.name for a in func._schema.arguments if not a.is_out]
@@ -200,7 +200,7 @@ def _by_position(c: Call, name: str, given: dict[str, Any]) -> Named | None:
 
 
 def _spellings(c: Call, given: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The arguments under the names that schemas may have for them."""
+    """Yield the arguments under the different names that schemas use."""
     yield given
     first = next(iter(given), None)
     if first is not None and first != "self" and "self" not in given:
@@ -219,5 +219,5 @@ _OTHER_NAMES = (("size", "shape"), ("shape", "size"), ("dims", "dim"), ("dim", "
 
 
 def described(dtype: Any, device: Any) -> dict[str, Any]:
-    """The options of a tensor, as PyTorch's formulas give them."""
+    """Return dtype, layout and device as keyword arguments."""
     return {"dtype": dtype, "layout": strided, "device": device}

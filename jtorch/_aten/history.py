@@ -1,4 +1,4 @@
-"""The history of what a mode or a class has made of a call: the node of the op, as if it had computed it."""
+"""The history of results that a mode or class returned. They get the node of the op, as if the op had computed them."""
 from __future__ import annotations
 
 from typing import Any
@@ -22,25 +22,25 @@ from jtorch.storage import value_of
 from jtorch.tape import OpNode, counter_of, node_class
 from jtorch.tensor import Tensor, wrap
 
-has_nodes = False       # whether there has been a node that keeps tensors, so that gradients may be tensors without a value
+has_nodes = False       # True once a node has kept tensors; gradients may then be tensors without values
 
 
 def note_node() -> None:
-    """Notes that there is a node that keeps tensors."""
+    """Record that a node keeps tensors."""
     global has_nodes
     has_nodes = True
 
 
 def is_plain(t: Any) -> bool:
-    """Whether an argument is a number, or a tensor whose class takes nothing over."""
+    """Return whether an argument is a number, or a tensor of a class without ``__torch_dispatch__``."""
     return not isinstance(t, Tensor) or not has_handler(t.__class__)
 
 
 class TensorNode(OpNode):
-    """The node of a call on tensors of classes that take over: it keeps the tensors themselves."""
+    """The node of a call on tensors of classes with ``__torch_dispatch__``. It saves the tensors, not values."""
 
     __slots__ = ()
-    kept: tuple = ()        # what the operator gave
+    kept: tuple = ()        # the operator's results
 
     @property
     def _input_metadata(self) -> tuple:
@@ -69,7 +69,7 @@ def _tensor_node(c: Call, flat: Any, outs: list) -> TensorNode:
 
 
 def _node(c: Call, flat: Any, outs: list) -> Any:
-    """The node of a call; None where it has no derivative."""
+    """Return the node of a call, or None if it has no derivative."""
     if not any([storage.aval_of(t).is_inexact for t in outs]):
         return None
     if not c.op.differentiable:
@@ -83,7 +83,7 @@ def _node(c: Call, flat: Any, outs: list) -> Any:
 
 
 def given_history(c: Call, flat: Any, made: Any, named: Named) -> Any:
-    """What was made of a call, with the call's history: a tensor, or a list."""
+    """Give the results of a taken-over call the call's history. Return a tensor or a list."""
     picked = made if named.pick is None else named.pick(made)
     several = isinstance(picked, (list, tuple))
     outs = list(picked) if several else [picked]
@@ -108,25 +108,25 @@ def _with_node(c: Call, flat: Any, outs: list, made: Any) -> list:
 
 
 def _keep(node: Any, made: Any) -> None:
-    """Lets a node keep what its derivative uses of an operator's results."""
+    """Store the operator's results that the derivative uses in the node."""
     saved = _saved(node.call)
     if len(made) > 1 or saved:
         node.kept = tuple([note_saved(_kept(t)) if i in saved else _kept(t) for i, t in enumerate(made)])
 
 
 def _saved(c: Call) -> tuple[int, ...]:
-    """Which results of an operator PyTorch saves."""
+    """Return the numbers of the results that PyTorch's node saves."""
     if c.op.name in ("max", "min", "pow") and len(c.template) > 1 and c.template[1] is not None and c.template[0] is T:
         return (0,) if c.template[1] is T and c.op.name == "pow" else ()
     return SAVED.get(c.op.name, (0,) if c.op.saves.result else ())
 
 
-# The results of operators that PyTorch saves, where the ops here save none.
+# The results that PyTorch's nodes save, for ops that save none here.
 SAVED = {"nn.functional.scaled_dot_product_attention": (0,), "nn.functional.group_norm": (1, 2)}
 
 
 def _own(t: Tensor, flat: Any) -> Tensor:
-    """A result that can get a history: another object where it is an argument, or has one."""
+    """Return a result that can get a history: an alias if it is an argument or has a history."""
     if t._node is None and not t._requires_grad and not any([t is x for x in flat]):
         return t
     with switched_off():
@@ -134,18 +134,18 @@ def _own(t: Tensor, flat: Any) -> Tensor:
 
 
 def _kept(t: Any) -> Any:
-    """A result as its node keeps it, without its history."""
+    """Return a result without history, to be stored in its node."""
     return wrap(value_of(t)) if isinstance(t, Tensor) and is_plain(t) else t
 
 
 def note_saved(t: Tensor) -> Tensor:
-    """A result as it is saved, or taken from where it was: an alias, which modes and classes see."""
+    """Return a ``detach`` of a saved result, which modes and classes see as in PyTorch."""
     named = exactly("detach", {"self": t}) if takes_over([t]) else None
     return t if named is None else ask(named.func, named.args, named.kwargs)
 
 
 def operated(name: str, given: dict[str, Any], c: Call, flat: Any) -> Any:
-    """An operator with the history of an op's call, where something takes it over; else the call."""
+    """Call an operator with the history of an op's call if something takes it over, else make the call."""
     named = exactly(name, given) if takes_over(flat) else None
     return call(c, flat) if named is None else given_history(c, flat, ask(named.func, named.args, named.kwargs), named)
 
@@ -153,7 +153,7 @@ def operated(name: str, given: dict[str, Any], c: Call, flat: Any) -> Any:
 # ---------------------------------------------------------------- in place
 
 def given_history_of_write(c: Call, flat: Any, named: Named, name: str | None) -> Any:
-    """The target of an in-place call that a mode or class takes over, with its new history."""
+    """Let a mode or class do an in-place call and give the target its new history. Return the target."""
     target = flat[0]
     tracked = mode.grad and not mode.inference and any_requires_grad(flat) and c.op.has_history_in_place
     if is_plain(target):
@@ -167,7 +167,7 @@ def given_history_of_write(c: Call, flat: Any, named: Named, name: str | None) -
     version = counter_of(target).version
     ask(named.func, named.args, named.kwargs)
     value = value_of(target)
-    storage.set_version(target, version)        # it is written once more, with its history
+    storage.set_version(target, version)        # the second write below adds the history
     node = None
     if storage.aval_of(target).is_inexact:
         node = make_node(c, flat, args if not c.op.saves.idempotent else [value]) if c.op.differentiable else \
@@ -184,7 +184,7 @@ def given_history_of_write(c: Call, flat: Any, named: Named, name: str | None) -
 
 
 def _tracked_write(c: Call, flat: Any, named: Named) -> Tensor:
-    """The same for tensors of classes that take over."""
+    """Do the same for a target whose class has ``__torch_dispatch__``."""
     target = flat[0]
     before = list(flat)
     edges = tuple([edge_of(t) if isinstance(t, Tensor) and requires_grad(t) else None for t in flat])

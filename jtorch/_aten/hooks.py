@@ -1,6 +1,6 @@
-"""What calls, views, writes and backwards go to while a mode with ``__torch_dispatch__`` is on, or once a class has it.
+"""The functions of ``seam.aten``: calls, views, writes and backwards for modes and classes with ``__torch_dispatch__``.
 
-Each function gives None where nothing takes the call over. ``seam.aten`` is this module then.
+``seam.aten`` is this module while such a mode is on or once such a class exists. Functions return None for other calls.
 """
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ backward, accumulate, ones_like = backwards.backward, backwards.accumulate, back
 
 
 def is_on() -> bool:
-    """Whether a mode is on in this thread."""
+    """Return whether a mode is on in this thread."""
     return bool(state.modes) and not state.off
 
 
 def is_walk_seen() -> bool:
-    """Whether a backward's calls go to a mode, or its gradients may be tensors of classes that take over."""
+    """Return whether a mode sees a backward's calls, or gradients may be tensors of classes with ``__torch_dispatch__``."""
     return is_on() or history.has_nodes
 
 
 def _decomposed(c: Call, flat: Any) -> Any:
-    """What PyTorch computes by several operators; NotImplemented for others."""
+    """Return the result of a composite op's rule, or NotImplemented for other ops."""
     rule = COMPOSITES.get(c.op.name)
     return NotImplemented if rule is None else rule(**arguments(c, flat))
 
@@ -48,7 +48,7 @@ def _as_results(made: Any) -> Any:
 
 
 def _refuse(c: Call, flat: Any) -> None:
-    """NotImplementedError where a class should take over what has no operator's name; a mode does not see such a call."""
+    """Raise NotImplementedError for a class's tensors in an op without operator. Modes do not see such a call."""
     for t in flat:
         if isinstance(t, Tensor) and t._storage.value is None and t._storage.__class__ is not storage.Storage:
             raise NotImplementedError(f"{c.op.name} of {type(t).__name__} is not built: it has no counterpart in torch.ops.aten "
@@ -56,7 +56,7 @@ def _refuse(c: Call, flat: Any) -> None:
 
 
 def call(c: Call, flat: Any) -> Any:
-    """A call of an op, recorded for backward."""
+    """Dispatch a call of an op, with its history."""
     if not takes_over(flat):
         return None
     made = _decomposed(c, flat)
@@ -73,13 +73,13 @@ def _asked(named: Named) -> Any:
 
 
 def call_writing(c: Call, flat: Any, targets: Any) -> Any:
-    """A call that writes into some of its arguments too."""
+    """Dispatch a call that also writes into some arguments."""
     if not takes_over(flat):
         return None
     made = _decomposed(c, flat)
     if made is NotImplemented and c.op.name in operators.NAMES:
         made = call(c, flat)
-    if made is NotImplemented:      # the call itself comes by, and its results are written
+    if made is NotImplemented:      # the call alone is dispatched, and its results are written
         if has_taker(flat) and any([t is not None for t in targets]):
             raise NotImplementedError(f"{c.op.name} that writes to tensors of classes with __torch_dispatch__ is not built")
         return None
@@ -88,7 +88,7 @@ def call_writing(c: Call, flat: Any, targets: Any) -> Any:
 
 
 def call_view(c: Call, flat: Any) -> Any:
-    """A call whose result shows its first argument's memory."""
+    """Dispatch a view op."""
     if not takes_over(flat):
         return None
     made = _decomposed(c, flat)
@@ -110,7 +110,7 @@ def _is_cut_off(t: Tensor) -> bool:
 
 
 def call_inplace(c: Call, flat: Any, name: str | None) -> Any:
-    """A call that writes its result into its first argument."""
+    """Dispatch an in-place call."""
     if not takes_over(flat):
         return None
     rule = COMPOSITES.get(f"{c.op.name}_")
@@ -125,12 +125,12 @@ def call_inplace(c: Call, flat: Any, name: str | None) -> Any:
 
 
 def call_out(c: Call, flat: Any, out: Any) -> Any:
-    """A call that writes its results into tensors that are given."""
+    """Dispatch a call with ``out=``."""
     outs = list(out) if isinstance(out, (list, tuple)) else [out]
     if not takes_over([*flat, *outs]):
         return None
     if mode.grad and any([isinstance(t, Tensor) and t.requires_grad for t in [*flat, *outs]]):
-        return None         # which raises
+        return None         # the ordinary call raises
     named = operators.of_call(c, flat, out=outs)
     if named is None:
         return None
@@ -139,7 +139,7 @@ def call_out(c: Call, flat: Any, out: Any) -> Any:
 
 
 def function(name: str, given: dict[str, Any]) -> Any:
-    """A function that is no op, as an operator that is not recorded for backward; ``given``: its arguments, without defaults."""
+    """Dispatch a function that is no op, without history. ``given``: its arguments without defaults."""
     if not takes_over(given.values()):
         return None
     short, _, last = name.partition(".")
@@ -148,19 +148,19 @@ def function(name: str, given: dict[str, Any]) -> Any:
 
 
 def clone(x: Tensor, memory_format: Any) -> Any:
-    """A copy in a memory format."""
+    """Dispatch ``clone`` with a memory format."""
     if not takes_over([x]):
         return None
     return operated("clone", {"self": x, "memory_format": memory_format}, engine.call_of(OPS["clone"], (T,)), (x,))
 
 
 def created(name: str, given: dict[str, Any]) -> Any:
-    """The same for a function that makes a tensor of no other one: a mode takes it over."""
+    """Dispatch a function that makes a tensor without tensor arguments, which only a mode can take over."""
     return function(name, given) if state.modes and not state.off else None
 
 
 def operator(record: Any, args: tuple, kwargs: dict) -> Any:
-    """A call of an operator itself. One that is recorded for backward, or is several, goes by its function."""
+    """Dispatch a call of an operator itself. Composite operators and those that need history go through their functions."""
     given = [*args, *kwargs.values()]
     if not takes_over(given) or is_composite(record.name):
         return None
@@ -170,13 +170,13 @@ def operator(record: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def below(record: Any, args: tuple, kwargs: dict) -> Any:
-    """A call of an operator that a program has registered, beneath autograd."""
+    """Dispatch a program's registered operator, below autograd."""
     given = [*args, *kwargs.values()]
     return ask(overload_of(record.name), args, kwargs) if takes_over(given) else None
 
 
 def decomposes(name: str) -> bool:
-    """Whether the function of an operator that PyTorch computes by others calls others here too."""
+    """Return whether the function of a composite operator of PyTorch dispatches other operators here too."""
     op = _by_operator().get(name.removeprefix("aten::").partition(".")[0])
     return op is None or op in COMPOSITES or op in operators.NAMES
 
@@ -187,7 +187,7 @@ def _by_operator() -> dict[str, str]:
 
 
 def dynamic(op: Any, template: tuple, flat: Any) -> Any:
-    """A call whose result's shape depends on values."""
+    """Dispatch a call whose result shape depends on values."""
     return call(engine.call_of(op, template), flat)
 
 

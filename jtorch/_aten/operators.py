@@ -1,4 +1,4 @@
-"""The operators of ops whose name or arguments are others in ``torch.ops.aten``."""
+"""The operators of ops whose name or arguments differ in ``torch.ops.aten``."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,23 +10,23 @@ from jtorch.device import canonical, default_device, single
 from jtorch.engine import Call
 from jtorch.tensor import Tensor
 
-# By an op's name: the arguments by name -> the operator and its arguments, or None for the operator of the op's name.
+# Maps an op to a function from its arguments to (operator, arguments). The function returns None for the default operator.
 NAMES: dict[str, Callable[..., Named | None]] = {}
 
 
 def exactly(name: str, given: dict[str, Any]) -> Named | None:
-    """This overload with the arguments that the schema names so."""
+    """Return a call of this overload with arguments by their schema names, or None if they do not fit."""
     func = overload(name)
     found = bound(func._schema, given)
     return None if found is None else Named(func, *found)
 
 
-# Ops of which the operator of the same name is another function.
+# Ops whose operator of the same name is a different function.
 UNSEEN = {"stft", "istft", "unique", "histogramdd", "nn.functional.max_unpool2d", "nn.functional.max_unpool3d"}
 
 
 def of_call(c: Call, flat: Any, suffix: str = "", out: list | None = None) -> Named | None:
-    """The operator of a call; None where there is none."""
+    """Return the operator of a call, or None."""
     if c.op.name in UNSEEN:
         return None
     special = NAMES.get(c.op.name + suffix)
@@ -38,14 +38,14 @@ def of_call(c: Call, flat: Any, suffix: str = "", out: list | None = None) -> Na
 
 
 def _outs(c: Call, out: list) -> dict[str, Any]:
-    """The arguments ``out=`` as the schemas name them."""
+    """Return the ``out=`` tensors under the names of the schemas."""
     if len(out) == 1:
         return {"out": out[0]}
     return dict(zip(c.op.returns or [f"out{i}" for i in range(len(out))], out, strict=True))
 
 
 def names(op: str) -> Callable:
-    """Says which operator an op's calls are."""
+    """Register a function that returns the operator of an op's calls."""
     def note(fn: Callable) -> Callable:
         NAMES[op] = fn
         return fn
@@ -175,7 +175,7 @@ def _plain_reduction(rest: dict) -> bool:
 
 
 def _loss(name: str, *others: str) -> None:
-    """A loss whose reduction is a number, and whose last arguments have the names ``others``."""
+    """Register a loss whose operator takes the reduction as a number, and the further arguments ``others``."""
     def find(input: Tensor, target: Tensor, reduction: str = "mean", **rest: Any) -> Named | None:
         if not _plain_reduction(rest):
             return None
@@ -238,14 +238,14 @@ def _attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Any = None,
 
 
 def sizes(value: Any, n: int) -> list[int]:
-    """An int, or several, as one for each dim."""
+    """Return an int or a list of ints as a list with one int for each dim."""
     if value.__class__ in LISTS:
         return list(value) * n if len(value) == 1 else list(value)
     return [value] * n
 
 
 def padding_of(padding: Any, weight: Any, dilation: Any, n: int) -> list[int]:
-    """The padding of a convolution as numbers."""
+    """Return a convolution's padding, possibly "valid" or "same", as numbers."""
     if padding == "valid":
         return [0] * n
     if padding == "same":
@@ -405,5 +405,5 @@ def _norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False,
 
 
 def options(t: Tensor) -> dict[str, Any]:
-    """The dtype, layout and device of a tensor as arguments."""
+    """Return a tensor's dtype, layout and device as keyword arguments."""
     return described(t.dtype, single(storage.aval_of(t).device))

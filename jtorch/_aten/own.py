@@ -1,4 +1,4 @@
-"""The operators of calls that PyTorch has none for: of the namespace ``jtorch``, named as the op, or its backward."""
+"""Operators of the namespace ``jtorch`` for calls that PyTorch has no operator for, named after the op or its backward."""
 from __future__ import annotations
 
 import re
@@ -19,7 +19,7 @@ _made: dict[Call, OpOverload] = {}
 
 
 def named_after_op(c: Call, flat: Sequence[Any]) -> Named:
-    """A call as an operator of its own, whose arguments are the tensors and numbers of the call."""
+    """Return a call as an operator of its own. The operator's arguments are the call's tensors and numbers."""
     func = _made.get(c)
     if func is None:
         func = _made[c] = _overload(c, flat)
@@ -27,7 +27,7 @@ def named_after_op(c: Call, flat: Sequence[Any]) -> Named:
 
 
 def _overload(c: Call, flat: Sequence[Any]) -> OpOverload:
-    """An overload for each way in which the op's other arguments are given."""
+    """Make the overload of a call. Each combination of static arguments gets its own overload."""
     name = c.op.name.removesuffix(".vjp").removeprefix("nn.functional.") + ("_backward" if c.op.is_backward else "")
     packet = f"jtorch::{re.sub(r'[^0-9A-Za-z_]', '_', name)}"
     earlier = PACKETS.setdefault(packet, [])

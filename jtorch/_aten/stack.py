@@ -1,4 +1,4 @@
-"""Which modes with ``__torch_dispatch__`` are on in this thread, and when calls look for them."""
+"""The stack of modes with ``__torch_dispatch__`` of each thread, and the switch that makes calls look for them."""
 from __future__ import annotations
 
 import contextlib
@@ -12,23 +12,23 @@ from jtorch.no_grad import mode
 
 
 class _State(threading.local):
-    """Each thread has its own."""
+    """A thread's modes and switches."""
 
     def __init__(self) -> None:
-        self.modes: list = []       # the innermost last
-        self.off = 0                # how many blocks switch modes and classes off
-        self.inside = 0             # in how many handlers the thread is
+        self.modes: list = []       # innermost last
+        self.off = 0                # the number of blocks that switch modes and classes off
+        self.inside = 0             # the number of handlers that are running
 
 
 state = _State()
 _lock = threading.Lock()
-_entered = 0            # how many modes are on in all threads
-_hooks: Any = None      # what calls go to; set by ``install``
-_classes = False        # whether a class with __torch_dispatch__ has been defined
+_entered = 0            # the number of modes in all threads
+_hooks: Any = None      # the module for ``seam.aten``; set by ``install``
+_classes = False        # True once a class with __torch_dispatch__ is defined
 
 
 def install(hooks: Any) -> None:
-    """Says what calls go to while a mode is on or a class takes over."""
+    """Set the module that handles calls for modes and classes."""
     global _hooks
     _hooks = hooks
 
@@ -39,7 +39,7 @@ def _tell() -> None:
 
 
 def expect_classes() -> None:
-    """Lets calls look for tensors of classes that take over; plain tensors go on as they did."""
+    """Let calls look for tensors of classes with ``__torch_dispatch__``. The extension still handles plain tensors."""
     global _classes
     with _lock:
         if not _classes:
@@ -48,7 +48,7 @@ def expect_classes() -> None:
 
 
 def push(dispatch_mode: Any) -> None:
-    """Enters a mode in this thread."""
+    """Enter a mode in this thread."""
     global _entered
     state.modes.append(dispatch_mode)
     with _lock:
@@ -57,7 +57,7 @@ def push(dispatch_mode: Any) -> None:
 
 
 def pop() -> Any:
-    """Leaves the innermost mode."""
+    """Leave the innermost mode."""
     global _entered
     left = state.modes.pop()
     with _lock:
@@ -68,7 +68,7 @@ def pop() -> Any:
 
 @contextlib.contextmanager
 def switched_off() -> Iterator[None]:
-    """No mode and no class takes over a call meanwhile."""
+    """Switch modes and classes off in the block."""
     state.off += 1
     try:
         yield
@@ -78,7 +78,7 @@ def switched_off() -> Iterator[None]:
 
 @contextlib.contextmanager
 def without_modes() -> Iterator[list]:
-    """No mode is on meanwhile; classes go on taking over."""
+    """Switch modes off in the block, but not classes. Yield the modes."""
     modes, state.modes = state.modes, []
     try:
         yield modes
@@ -88,7 +88,7 @@ def without_modes() -> Iterator[list]:
 
 @contextlib.contextmanager
 def only(modes: list) -> Iterator[None]:
-    """These modes are on meanwhile, in place of those that are."""
+    """Replace the thread's modes in the block."""
     before, state.modes = state.modes, modes
     try:
         yield
@@ -98,7 +98,7 @@ def only(modes: list) -> Iterator[None]:
 
 @contextlib.contextmanager
 def below_autograd() -> Iterator[None]:
-    """Nothing is recorded for backward meanwhile."""
+    """Turn gradients off in the block, which runs a handler."""
     before, mode.grad = mode.grad, False
     state.inside += 1
     try:

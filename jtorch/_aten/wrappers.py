@@ -1,4 +1,4 @@
-"""Tensors without memory of their own, whose calls all go to their class's ``__torch_dispatch__``."""
+"""Tensors without memory, whose class's ``__torch_dispatch__`` handles all calls."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _SLOT: Any = Tensor.__dict__["_view"]
 
 
 class NoMemory(Storage):
-    """The storage of a tensor that has no memory: what it is like, and nothing to read."""
+    """The storage of a tensor without memory. It has an aval but no value."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ class NoMemory(Storage):
 
 
 def _view_of(self: Any) -> View | None:
-    """The geometry of a tensor whose class takes over: kept where the extension does not look, so that calls come by Python."""
+    """Return a tensor's geometry, which is stored where the extension does not see it. So its calls go through Python."""
     return vars(self).get("_shown")
 
 
@@ -42,7 +42,7 @@ def _set_view(self: Any, view: View | None) -> None:
 
 
 def take_over(cls: type) -> bool:
-    """Lets calls on tensors of a class look for its ``__torch_dispatch__``: whether it has one."""
+    """Enable a class's ``__torch_dispatch__``. Return whether the class has one."""
     if has_handler(cls):
         cls._view = property(_view_of, _set_view)       # type: ignore[attr-defined]
         expect_classes()
@@ -50,7 +50,7 @@ def take_over(cls: type) -> bool:
 
 
 def moved(t: Any, view: View | None) -> None:
-    """Hides the geometry of a tensor that has become one of such a class, or shows it again of one that was."""
+    """Move a tensor's geometry after its class has changed, so that the extension does or does not see it."""
     if has_handler(type(t)):
         _SLOT.__set__(t, None)
         _SLOT.__delete__(t)
@@ -61,7 +61,7 @@ def make(cls: Any, size: Sequence[int], *, strides: Sequence[int] | None = None,
          memory_format: Any = None, dtype: Any = None, layout: Any = strided, device: Any = None, pin_memory: bool = False,
          requires_grad: bool = False, dispatch_sizes_strides_policy: str | None = None, dispatch_device: bool = False,
          dispatch_layout: bool = False, _extra_dispatch_keys: Any = None, storage_size: int | None = None) -> Any:
-    """Make a tensor of a class with ``__torch_dispatch__`` that has a size, a dtype and a device, but no memory."""
+    """Make a tensor without memory of a class with ``__torch_dispatch__``."""
     if not isinstance(cls, type):
         raise TypeError("cls must be a type (got an instance of " + type(cls).__name__ + ")")
     if not has_handler(cls):

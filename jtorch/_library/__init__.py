@@ -1,1 +1,1 @@
-"""Operators that users register, and ``torch.ops``."""
+"""User-registered operators and ``torch.ops``."""

@@ -1,4 +1,4 @@
-"""Fits the arguments of a call to a schema, with the dispatcher's errors."""
+"""Binding of arguments to a schema, with the errors of PyTorch's dispatcher."""
 from __future__ import annotations
 
 import numbers
@@ -15,7 +15,7 @@ from jtorch.tensor import Tensor
 
 
 class Misfit(Exception):
-    """A value that its argument does not take."""
+    """A value does not fit its argument."""
 
 
 def _number(value: Any, kinds: tuple) -> bool:
@@ -42,7 +42,7 @@ _FITS.update({"SymInt": _FITS["int"], "SymFloat": _FITS["float"], "SymBool": _FI
 
 
 def fitted(value: Any, kind: Type) -> Any:
-    """A value as an argument of this type; Misfit where it is none."""
+    """Return a value converted to an argument type. Raise Misfit if it does not fit."""
     if kind.is_optional:
         assert kind.element is not None
         return None if value is None else fitted(value, kind.element)
@@ -66,7 +66,7 @@ def _list(value: Any, kind: Type) -> list:
 
 
 def default(argument: Argument) -> Any:
-    """What an argument is that was left out."""
+    """Return the default value of an argument."""
     value = argument.default_value
     if isinstance(value, str):
         base = argument.type.base()
@@ -75,7 +75,7 @@ def default(argument: Argument) -> Any:
 
 
 class Binder:
-    """Fits calls to one schema."""
+    """Binds the arguments of calls to one schema."""
 
     numbers_are_tensors = False
 
@@ -86,7 +86,7 @@ class Binder:
         raise RuntimeError(f"{says} {what}: {self.schema}")
 
     def bind(self, args: tuple, kwargs: dict) -> list:
-        """A value for each argument of the schema; RuntimeError as the dispatcher's."""
+        """Return a value for each argument of the schema. Raise the dispatcher's RuntimeErrors."""
         name, arguments = self.schema.name, self.arguments
         if len(args) + len(kwargs) > len(arguments):
             self.refuse_unknown(kwargs)
@@ -111,14 +111,14 @@ class Binder:
         return values
 
     def refuse_unknown(self, kwargs: dict) -> None:
-        """RuntimeError if a keyword is none of the schema's."""
+        """Raise RuntimeError for an unknown keyword."""
         known = {a.name for a in self.arguments}
         for key in kwargs:
             if key not in known:
                 self.refuse(f"Unknown keyword argument '{key}' for operator '{self.schema.name}'.", "Schema")
 
     def fit(self, value: Any, a: Argument, i: int) -> Any:
-        """The value of one argument."""
+        """Return the converted value of argument number ``i``."""
         if self.numbers_are_tensors and a.type.name == "Tensor" and isinstance(value, numbers.Number):
             return value
         try:
@@ -133,7 +133,7 @@ class Binder:
                            f"Cast error details: {details}")
 
     def as_called(self, values: list) -> tuple[tuple, dict]:
-        """The values as a kernel in Python gets them: those at the end that are the defaults are left out."""
+        """Return (args, kwargs) for a Python kernel, without trailing defaults."""
         positional = [(v, a) for v, a in zip(values, self.arguments, strict=True) if not a.kwarg_only]
         while positional and _is_default(*positional[-1]):
             positional.pop()
@@ -141,7 +141,7 @@ class Binder:
         return tuple([v for v, _ in positional]), named
 
     def filled(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """The values with all defaults: (by position, by name)."""
+        """Return (args, kwargs) with all defaults filled in."""
         values = [args[i] if i < len(args) else kwargs[a.name] if a.name in kwargs else default(a)
                   for i, a in enumerate(self.arguments)]
         pairs = list(zip(values, self.arguments, strict=True))

@@ -1,7 +1,7 @@
-"""torch.ops.aten: PyTorch's own operators by their schemas, which call this package's functions.
+"""torch.ops.aten: PyTorch's operators with their schemas, implemented by this package's functions.
 
-``aten_schemas.txt`` has the schemas of all; ``python -m tools.aten_schemas`` writes it. What is not built here has its packet
-too, as programs that rewrite graphs compare with it, and raises when it is called.
+``aten_schemas.txt`` has all schemas; ``python -m tools.aten_schemas`` writes it. Operators that are not built exist too,
+since programs that rewrite graphs compare with them. Calling them raises an error.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPACES = ("linalg", "special", "fft")
 
 @functools.cache
 def schemas() -> dict[str, list[str]]:
-    """The texts of all schemas, by the operator's name."""
+    """Return the texts of all schemas by operator name."""
     found: dict[str, list[str]] = {}
     for line in Path(__file__).with_name("aten_schemas.txt").read_text().splitlines():
         found.setdefault(line[:line.index("(")].partition(".")[0], []).append(line)
@@ -39,12 +39,12 @@ def _composites() -> frozenset[str]:
 
 
 def is_composite(name: str) -> bool:
-    """Whether PyTorch computes an overload, ``aten::name.overload``, by calling others."""
+    """Return whether PyTorch computes an overload, ``aten::name.overload``, by calling others."""
     return name.removeprefix("aten::") in _composites()
 
 
 def function_of(name: str) -> Callable | None:
-    """This package's function, or method, of an operator's name."""
+    """Return this package's function or method for an operator, or None."""
     if name in FORMS or name in GRADIENTS:
         return FORMS.get(name) or GRADIENTS[name]
     for space in _SPACES:
@@ -61,7 +61,7 @@ def function_of(name: str) -> Callable | None:
 
 
 def _not_built(name: str) -> Callable:
-    """What is called for an operator that is not here."""
+    """Return a function that raises the error of an operator that is not built."""
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise NotBuiltError(f"torch.ops.aten.{name} is not built: call the functions of torch, torch.nn.functional or Tensor "
                             "that compute the same")
@@ -74,7 +74,7 @@ def _module(space: str) -> Any:
 
 
 class AtenOperator(Operator):
-    """An overload whose kernel is a function of this package, which records for backward by itself."""
+    """An overload implemented by a function of this package, which records its own history."""
 
     def __init__(self, schema: FunctionSchema, function: Callable):
         super().__init__(schema.full_name)
@@ -89,7 +89,7 @@ class AtenOperator(Operator):
         return self.run(*given) if made is None else made
 
     def run(self, args: tuple, kwargs: dict) -> Any:
-        """Calls the function; what the schema calls ``out`` in parts is its ``out``."""
+        """Call the function. Several out arguments of the schema become one ``out`` tuple."""
         if kwargs.get("layout") is strided:
             del kwargs["layout"]
         if kwargs.get("pin_memory") is False:
@@ -102,12 +102,12 @@ class AtenOperator(Operator):
 
 
 def is_dunder(name: str) -> bool:
-    """Whether this is an operator such as ``aten::__and__``."""
+    """Return whether a name is that of an operator such as ``aten::__and__``."""
     return name.startswith("aten::__") and name[6:] in schemas()
 
 
 def define(name: str) -> None:
-    """Makes the overloads of ``aten::name``, if PyTorch has such an operator."""
+    """Make the overloads of ``aten::name``, if PyTorch has such an operator."""
     texts = schemas().get(name)
     if texts is None:
         return

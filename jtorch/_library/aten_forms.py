@@ -1,4 +1,4 @@
-"""Operators of ``torch.ops.aten`` whose arguments or results are others than those of the function of the same name."""
+"""Operators of ``torch.ops.aten`` whose arguments or results differ from the function of the same name."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ FORMS: dict[str, Callable] = {}
 
 
 def form(*names: str) -> Callable:
-    """Says of which operators a function is the kernel."""
+    """Register a function as the kernel of some operators."""
     def note(fn: Callable) -> Callable:
         FORMS.update(dict.fromkeys(names, fn))
         return fn
@@ -52,7 +52,7 @@ def _local_scalar_dense(x: Any) -> Any:
 
 
 def _loss(name: str, *others: str) -> None:
-    """A loss whose reduction is a number."""
+    """Register the kernel of a loss whose reduction is a number."""
     def loss(x: Tensor, target: Tensor, *rest: Any) -> Any:
         given = dict(zip([o if o != "reduction" else "reduction" for o in others], rest, strict=False))
         given["reduction"] = REDUCTIONS[given.get("reduction", 1)]
@@ -69,7 +69,7 @@ for _name, *_others in (("mse_loss", "reduction"), ("smooth_l1_loss", "reduction
 
 @form("nll_loss_forward", "nll_loss2d_forward")
 def nll_loss_forward(x: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Any, Any]:
-    """The loss, and the sum of the weights of what was not ignored."""
+    """Return the loss and the total weight of the targets that are not ignored."""
     made = nn_functions.nll_loss(x, target, weight, ignore_index=ignore_index, reduction=REDUCTIONS[reduction])
     kept = target != ignore_index
     total = kept.sum().to(x.dtype) if weight is None else (weight[target * kept] * kept).sum()
@@ -191,7 +191,7 @@ def _flash_attention(query: Any, key: Any, value: Any, dropout_p: float = 0.0, i
 
 
 def _log_sum_exp(q: Any, k: Any, mask: Any, is_causal: bool, scale: Any) -> Any:
-    """The logarithm of what softmax divides by in attention, of each query."""
+    """Return each query's log-sum-exp of the attention scores."""
     if q.shape[-3] != k.shape[-3]:
         k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)
     scores = q @ k.transpose(-2, -1) * (q.shape[-1] ** -0.5 if scale is None else scale)
@@ -232,7 +232,7 @@ def _unfold(x: Any, dimension: int, size: int, step: int) -> Any:
 
 
 def _reduced_by_default(name: str, position: int) -> None:
-    """A loss of ``torch`` whose reduction is 1, the mean, where it is left out."""
+    """Register the kernel of a loss of ``torch``, with the mean (1) as the default reduction."""
     def loss(*args: Any, **kwargs: Any) -> Any:
         if len(args) <= position:
             kwargs.setdefault("reduction", 1)

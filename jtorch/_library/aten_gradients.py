@@ -1,4 +1,4 @@
-"""The kernels of ``torch.ops.aten`` that backwards call: ``gelu_backward`` and the like, as the gradients of the forward ones."""
+"""The backward operators of ``torch.ops.aten``, such as ``gelu_backward``, as gradients of the forward functions."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ GRADIENTS: dict[str, Callable] = {}
 
 
 def gradients(function: Callable, inputs: Sequence[Any], grad: Any) -> list:
-    """The gradients of a function's inputs, which can be differentiated themselves; None for what is None."""
+    """Return the differentiable gradients of a function's inputs, None for inputs that are None."""
     tracks = mode.grad and any([isinstance(t, Tensor) and t.requires_grad for t in [*inputs, grad]])
     with enable_grad():
         given = [t if t is None or (tracks and t.requires_grad) else t.detach().requires_grad_() for t in inputs]
@@ -25,7 +25,7 @@ def gradients(function: Callable, inputs: Sequence[Any], grad: Any) -> list:
 
 
 def gradient(name: str) -> Callable:
-    """Says of which operator a function is the kernel."""
+    """Register a function as the kernel of an operator."""
     def note(fn: Callable) -> Callable:
         GRADIENTS[name] = fn
         return fn
@@ -33,7 +33,7 @@ def gradient(name: str) -> Callable:
 
 
 def _of_one(name: str, function: Callable) -> None:
-    """The gradient of a function of a tensor and other arguments: ``(grad, x, *rest)``."""
+    """Register the gradient of a function of a tensor and other arguments: ``(grad, x, *rest)``."""
     def kernel(grad: Any, x: Any, *rest: Any, **named: Any) -> Any:
         return gradients(lambda t: function(t, *rest, **named), [x], grad)[0]
     GRADIENTS[name] = kernel
@@ -130,7 +130,7 @@ def _convolution(grad: Any, x: Any, weight: Any, bias_sizes: Any, stride: Any, p
 
 
 def _normalized(grad: Any, x: Any, mean: Any, rstd: Any, weight: Any, dims: tuple[int, ...]) -> tuple[Any, Any]:
-    """The gradient of what was normalized over some dims, and the normalized values."""
+    """Return (the gradient of a normalization's input over ``dims``, the normalized values)."""
     wide, g = (t.float() if t.dtype.itemsize < 4 else t for t in (x, grad))
     values = (wide - mean) * rstd
     g = g if weight is None else g * weight

@@ -1,4 +1,4 @@
-"""Operators of ``torch.ops.aten`` that no function of ``torch`` has the name of: beneath indexing, ``to`` and products."""
+"""Operators of ``torch.ops.aten`` without a function of the same name, used by indexing, ``to`` and products."""
 from __future__ import annotations
 
 import functools
@@ -22,25 +22,25 @@ def _with_out(function: Callable) -> Callable:
 
 
 def index(self: Any, indices: Any) -> Tensor:
-    """``self[indices]``, where None is all of a dim."""
+    """Return ``self[indices]``. None selects all of a dim."""
     return self[tuple(slice(None) if i is None else i for i in indices)]
 
 
 def slice_of(self: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    """``self[start:end:step]`` of one dim, a view."""
+    """Return the view ``self[start:end:step]`` of one dim."""
     if self.dim() == 0:
         raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
     return self[(slice(None),) * (dim % self.dim()) + (slice(start, end, step),)]
 
 
 def alias(self: Any) -> Tensor:
-    """A view of the whole."""
+    """Return a view of the whole tensor."""
     return self.view(self.shape)
 
 
 def to_copy(self: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool | None = None,
             non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """What ``to`` is beneath: a copy, whatever is asked for."""
+    """Return a copy with the given dtype and device, as ``to`` calls it."""
     given = {"memory_format": memory_format} if memory_format is not None else {}
     return self.to(device=self.device if device is None else device, dtype=dtype or self.dtype, copy=True, **given)
 
@@ -51,7 +51,7 @@ def pin_memory(self: Any, device: Any = None) -> Tensor:
 
 
 def sparse_mm_reduce(self: Any, other: Tensor, reduce: str) -> tuple[Tensor, Tensor]:
-    """``torch.sparse.mm`` with a reduction; the second result, which says where extremes were, is empty."""
+    """Return ``torch.sparse.mm`` with a reduction. The second result, the indices of extremes, is empty."""
     return sparse.mm(self, other, reduce), functions.empty(0)
 
 

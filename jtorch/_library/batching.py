@@ -1,4 +1,4 @@
-"""Calls what was registered for an operator under torch.vmap."""
+"""The vmap rules of registered operators."""
 from __future__ import annotations
 
 import typing
@@ -14,14 +14,14 @@ from jtorch.tensor import Tensor
 
 
 class VmapInfo(typing.NamedTuple):
-    """What a rule gets first. See torch._functorch.autograd_function.VmapInfo."""
+    """The first argument of a vmap rule. See torch._functorch.autograd_function.VmapInfo."""
 
     batch_size: int
     randomness: str
 
 
 def make_batched(op: Operator, rule: Callable) -> Callable:
-    """The function that calls ``op`` on tensors which stand for a batch: (args, kwargs)."""
+    """Return a function of (args, kwargs) that calls ``op`` on batched tensors by its vmap rule."""
     def batched(args: tuple, kwargs: dict) -> Any:
         places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         forms: list = []
@@ -33,7 +33,7 @@ def make_batched(op: Operator, rule: Callable) -> Callable:
             return values
 
         def alone(*arrays: Any) -> tuple:
-            kernel = op.fake or op.backend("CPU")       # only shapes are asked for
+            kernel = op.fake or op.backend("CPU")       # only shapes are needed
             assert kernel is not None
             result = kernel(*filled(arrays), **kwargs)
             forms[:] = [type(result) if isinstance(result, (tuple, list)) else None]

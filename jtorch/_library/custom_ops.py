@@ -1,4 +1,4 @@
-"""torch.library.custom_op: an operator made of a Python function."""
+"""torch.library.custom_op: operators made from Python functions."""
 from __future__ import annotations
 
 import contextlib
@@ -27,17 +27,17 @@ OPDEFS: dict[str, CustomOpDef] = {}
 
 
 def keyword_tensors(schema: FunctionSchema) -> bool:
-    """Whether a tensor can be given by name only."""
+    """Return whether a schema has keyword-only tensors."""
     return any(a.kwarg_only and a.type.base() == "Tensor" for a in schema.arguments)
 
 
 def is_functional(schema: FunctionSchema) -> bool:
-    """Whether results are new tensors and nothing is written to."""
+    """Return whether a schema returns new tensors and writes to no argument."""
     return bool(schema.returns) and not any(a.alias_info for a in (*schema.arguments, *schema.returns))
 
 
 def cast(value: Any, device_type: str, dtype: Any) -> Any:
-    """Floating point tensors of a device, alone and in lists, in another dtype; float64 as it is."""
+    """Cast floating-point tensors of a device, also in lists, except float64."""
     if isinstance(value, Tensor):
         fits = value.is_floating_point() and value.device.type == device_type and value.dtype is not ALL["float64"]
         return value.to(dtype) if fits else value       # type: ignore[attr-defined]
@@ -45,7 +45,7 @@ def cast(value: Any, device_type: str, dtype: Any) -> Any:
 
 
 def autocast_kernel(op: Operator, device_type: str, dtype: Any) -> Callable:
-    """The kernel that casts what it is given, and calls the operator below autocast."""
+    """Return a kernel that casts its arguments and calls the operator below autocast."""
     key = f"Autocast{key_of_device(device_type)}"
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
@@ -57,7 +57,7 @@ def autocast_kernel(op: Operator, device_type: str, dtype: Any) -> Callable:
 
 
 def check_autocast(device_type: Any) -> None:
-    """ValueError for what is no device with autocast."""
+    """Raise ValueError for a device type without autocast."""
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
     if not is_autocast_available(device_type):
@@ -65,7 +65,7 @@ def check_autocast(device_type: Any) -> None:
 
 
 class CustomOpDef:
-    """An operator that ``custom_op`` made, with what may be registered for it. See torch._library.custom_ops.CustomOpDef."""
+    """An operator made by ``custom_op``, with methods to register kernels. See torch._library.custom_ops.CustomOpDef."""
 
     def __init__(self, namespace: str, name: str, schema: str, fn: Callable, tags: Any = None):
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
@@ -121,7 +121,7 @@ class CustomOpDef:
     # ---------------------------------------------------------------- kernels
 
     def register_kernel(self, device_types: Any, fn: Callable | None = None, /) -> Callable:
-        """Gives a kernel for some types of device, None for all. Also a decorator."""
+        """Register a kernel for some device types, or for all if None. This may be used as a decorator."""
         def register(fn: Callable) -> Callable:
             types = [device_types] if device_types is None or isinstance(device_types, str) else list(device_types)
             for device_type in types:
@@ -177,7 +177,7 @@ class CustomOpDef:
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
-        """A block in which the kernel of a device is off (the function the operator was made of runs), or on."""
+        """Enable or disable a device's kernel in the block. The operator's original function replaces a disabled kernel."""
         if device_type not in self._backend_fns:
             _log.warning("Attempted to %s kernel for %s but no kernel was registered for this device type.",
                          "enable" if enabled else "disable", device_type)
@@ -191,15 +191,15 @@ class CustomOpDef:
         finally:
             self._disabled_kernel = before
 
-    # ---------------------------------------------------------------- what else may be registered
+    # ---------------------------------------------------------------- further registrations
 
     def register_fake(self, fn: Callable, /) -> Callable:
-        """Says what results look like: called for tensors of the meta device."""
+        """Register a function for tensors of the meta device, which computes only shapes and dtypes."""
         self._abstract_fn = fn
         return fn
 
     def register_autograd(self, backward: Callable, /, *, setup_context: Callable | None = None) -> None:
-        """Gives the operator a backward, and what keeps things for it. See torch.library.register_autograd."""
+        """Register a backward, and a function that saves values for it. See torch.library.register_autograd."""
         schema = self._opoverload._schema
         if not is_functional(schema) and not schema._is_view_op():
             raise RuntimeError(f"Cannot register autograd formula for non-functional operator {self} with schema {schema}. "
@@ -208,23 +208,23 @@ class CustomOpDef:
         self._formula.backward, self._formula.setup_context = backward, setup_context
 
     def register_vmap(self, func: Callable | None = None) -> Any:
-        """Gives the operator a rule for torch.vmap: ``func(info, in_dims, *args)`` returns (results, out_dims)."""
+        """Register a rule for torch.vmap: ``func(info, in_dims, *args)`` returns (results, out_dims)."""
         def register(func: Callable) -> None:
             self._record.vmap = make_batched(self._record, func)
         return register if func is None else register(func)
 
     def register_autocast(self, device_type: str, cast_inputs: Any) -> Callable:
-        """Says which dtype floating point inputs are cast to under autocast."""
+        """Register the dtype that autocast casts floating-point inputs to."""
         check_autocast(device_type)
         kernel = autocast_kernel(self._record, device_type, cast_inputs)
         self._lib.impl(self._name, kernel, f"Autocast{key_of_device(device_type)}")
         return kernel
 
     def register_effect(self, effect: Any) -> None:
-        """Does nothing: calls run in the order in which they are written."""
+        """Do nothing, since calls run in program order."""
 
     def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Callable | None = None, /) -> Callable:
-        """Says what a class or mode with ``__torch_dispatch__`` does with the operator."""
+        """Register a class's or mode's ``__torch_dispatch__`` rule for the operator."""
         def register(fn: Callable) -> Callable:
             self._record.rules[torch_dispatch_class] = fn
             return fn
@@ -233,7 +233,7 @@ class CustomOpDef:
 
 def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: str | Iterable[str], device_types: Any = None,
               schema: str | None = None, tags: Any = None) -> Any:
-    """Makes an operator of a function. See torch.library.custom_op."""
+    """Make an operator from a function. See torch.library.custom_op."""
     def make(fn: Callable) -> CustomOpDef:
         text = infer_schema(fn, mutates_args=mutates_args, tags=tags) if schema is None else schema
         namespace, opname = name.split("::")

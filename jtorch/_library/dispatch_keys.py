@@ -1,4 +1,4 @@
-"""Names of the steps of a call, and which of them a thread leaves out."""
+"""Dispatch keys, and the keys that a thread excludes."""
 from __future__ import annotations
 
 import contextlib
@@ -25,7 +25,7 @@ AUTOGRAD = frozenset(name for name in _NAMES if name.startswith("Autograd"))
 
 
 class DispatchKeySet:
-    """Some dispatch keys. See torch._C.DispatchKeySet."""
+    """A set of dispatch keys. See torch._C.DispatchKeySet."""
 
     def __init__(self, keys: Any = ()):
         given = [keys] if isinstance(keys, (str, DispatchKey)) else keys
@@ -53,15 +53,15 @@ class DispatchKeySet:
         return f"DispatchKeySet({', '.join(sorted(self.names))})"
 
     def has(self, key: Any) -> bool:
-        """Whether a key is among these."""
+        """Return whether the set contains a key."""
         return key.name in self.names
 
     def add(self, key: Any) -> DispatchKeySet:
-        """These and one more."""
+        """Return the set with one more key."""
         return self | DispatchKeySet(key)
 
     def remove(self, key: Any) -> DispatchKeySet:
-        """These without one."""
+        """Return the set without one key."""
         return self - DispatchKeySet(key)
 
 
@@ -73,7 +73,7 @@ excluded = _Excluded()
 
 
 class ExcludeDispatchKeyGuard:
-    """A block in which calls leave out the steps of these keys: of registered operators all, of others those of autocast."""
+    """Exclude these keys in the block. Other calls than registered operators only respect autocast keys."""
 
     def __init__(self, keys: DispatchKeySet | Iterable[str]):
         self.names = keys.names if isinstance(keys, DispatchKeySet) else frozenset(keys)
@@ -93,7 +93,7 @@ class ExcludeDispatchKeyGuard:
 
 
 class AutoDispatchBelowAutograd(ExcludeDispatchKeyGuard):
-    """A block in which nothing is recorded for backward, and operators run below their derivatives."""
+    """Run operators below autograd in the block."""
 
     def __init__(self) -> None:
         super().__init__(AUTOGRAD)
@@ -110,7 +110,7 @@ class AutoDispatchBelowAutograd(ExcludeDispatchKeyGuard):
 
 
 def parse_key(name: Any) -> str:
-    """The name of a dispatch key; RuntimeError if there is none of that name."""
+    """Return the name of a dispatch key. Raise RuntimeError for an unknown key."""
     text = name.name if isinstance(name, DispatchKey) else name
     if text not in DispatchKey.__members__:
         raise RuntimeError(f"could not parse dispatch key: {text}")
@@ -118,7 +118,7 @@ def parse_key(name: Any) -> str:
 
 
 def key_of_device(device_type: str) -> str:
-    """``cuda`` -> ``CUDA``; RuntimeError for what is no type of device."""
+    """Return a device type's key: "CUDA" for "cuda". Raise RuntimeError for an unknown type."""
     if device_type not in BACKENDS:
         raise RuntimeError(f"Expected one of {DEVICES} device type at start of device string: {device_type}")
     return BACKENDS[device_type]

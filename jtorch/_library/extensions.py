@@ -1,15 +1,15 @@
-"""Compiled libraries of other packages that this package has the operators of."""
+"""Replacements for compiled libraries of other packages."""
 from __future__ import annotations
 
 import importlib
 import os
 
-# A file, by its folder and the beginning of its name: the module that registers the same operators.
+# Maps (folder, beginning of the file name) to the module that registers the same operators.
 _INSTEAD = {("torchvision", "_C"): "jtorch._vision.registered", ("torchvision", "image"): "jtorch._vision.images"}
 
 
 def load(path: str) -> bool:
-    """Registers what stands in for a library; whether anything does."""
+    """Register the replacement for a library. Return whether there is one."""
     if not os.path.isfile(path):
         return False
     folder, name = os.path.basename(os.path.dirname(path)), os.path.basename(path)

@@ -1,4 +1,4 @@
-"""Records calls of registered operators for backward, by the formula that was registered with them."""
+"""The backward of registered operators, by their registered formulas."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -10,20 +10,20 @@ from jtorch.tensor import Tensor
 
 
 class Formula:
-    """A backward and what keeps things for it; both may be replaced later."""
+    """A backward and the function that saves values for it. Both may be replaced later."""
 
     def __init__(self, backward: Callable | None = None, setup_context: Callable | None = None):
         self.backward, self.setup_context = backward, setup_context
 
 
 class _Layout:
-    """How arguments, some of them lists of tensors, lie in a flat row."""
+    """The mapping between nested arguments, which may be lists of tensors, and a flat sequence."""
 
     def __init__(self, values: Any):
         self.lengths = [len(v) if _is_tensors(v) else None for v in values]
 
     def flat(self, values: Any) -> Iterator[Any]:
-        """The row. A gradient None for a list is None for each of its tensors."""
+        """Yield the flat sequence. None for a list becomes None for each of its tensors."""
         for v, n in zip(values, self.lengths, strict=False):
             if n is None:
                 yield v
@@ -31,7 +31,7 @@ class _Layout:
                 yield from ([None] * n if v is None else v)
 
     def nested(self, row: Any) -> list:
-        """The arguments again."""
+        """Return the nested arguments of a flat sequence."""
         left = iter(row)
         return [next(left) if n is None else [next(left) for _ in range(n)] for n in self.lengths]
 
@@ -41,7 +41,7 @@ def _is_tensors(value: Any) -> bool:
 
 
 class _Call:
-    """One call on its way through ``Function.apply``, as its last argument."""
+    """The state of one call, passed through ``Function.apply`` as the last argument."""
 
     def __init__(self, args: tuple, kwargs: dict):
         self.kwargs, self.given = kwargs, _Layout(args)
@@ -49,7 +49,7 @@ class _Call:
         self.form: type | None = None
 
     def taken_apart(self, result: Any) -> Any:
-        """A result as the tuple that a Function gives."""
+        """Flatten a result to the tuple that a Function returns."""
         self.form = type(result) if isinstance(result, (tuple, list)) else None
         if self.form is None:
             return result
@@ -57,7 +57,7 @@ class _Call:
         return tuple(self.made.flat(result))
 
     def put_together(self, result: Any) -> Any:
-        """What ``taken_apart`` was given, with history."""
+        """Rebuild the result that ``taken_apart`` flattened."""
         if self.form is None:
             return result
         assert self.made is not None
@@ -65,13 +65,13 @@ class _Call:
 
 
 def _needs(op: Operator, call: _Call, flags: tuple) -> tuple:
-    """Which arguments want a gradient, with those that the caller left out."""
+    """Return which arguments need gradients, including omitted arguments."""
     needs = call.given.nested(flags[:-1])
     return (*needs, *[False] * (sum(not a.kwarg_only for a in op.binder.arguments) - len(needs)))
 
 
 def make_formula(op: Operator, overload: Any, formula: Formula) -> Callable:
-    """The function that records a call of ``op`` and runs it below autograd: (args, kwargs, whether a gradient is wanted)."""
+    """Return a function of (args, kwargs, is a gradient needed) that records a call of ``op`` and runs it below autograd."""
     keyword_only = any(a.kwarg_only for a in op.binder.arguments)
 
     def forward(ctx: Any, *row: Any) -> Any:

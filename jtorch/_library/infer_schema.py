@@ -1,4 +1,4 @@
-"""A schema made from the annotations of a Python function. See torch.library.infer_schema."""
+"""Inference of a schema from the annotations of a Python function. See torch.library.infer_schema."""
 from __future__ import annotations
 
 import collections.abc
@@ -43,7 +43,7 @@ SUPPORTED_RETURN_TYPES: dict[Any, str] = {Tensor: "Tensor", typing.List[Tensor]:
 
 
 class _Signature:
-    """A function's signature while a schema is made of it."""
+    """A function's signature, during the inference of its schema."""
 
     def __init__(self, function: Callable, mutates: Any):
         self.function, self.signature = function, inspect.signature(function)
@@ -58,7 +58,7 @@ class _Signature:
         raise ValueError(f"infer_schema(func): {what} Got func with signature {self.signature})")
 
     def resolved(self, annotation: Any) -> Any:
-        """An annotation whose strings have been looked up."""
+        """Return an annotation with strings evaluated."""
         if isinstance(annotation, str):
             try:
                 return eval(annotation, self.function.__globals__)
@@ -146,9 +146,9 @@ def _as_list(kind: Any) -> Any:
 
 def infer_schema(prototype_function: Callable, /, *, mutates_args: Any, op_name: str | None = None,
                  tags: Tag | Iterable[Tag] | None = ()) -> str:
-    """The schema that the annotations of a function say. See torch.library.infer_schema.
+    """Return the schema that a function's annotations describe. See torch.library.infer_schema.
 
-    Raises ValueError for a parameter that has no annotation, or one that no schema has.
+    Raise ValueError for a parameter with a missing or unsupported annotation.
     """
     given = _Signature(prototype_function, mutates_args)
     params = list(given.parameters())

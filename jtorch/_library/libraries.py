@@ -1,4 +1,4 @@
-"""torch.library.Library: what defines operators and gives them kernels, for as long as it lives."""
+"""torch.library.Library: definitions and kernels of operators, which last as long as the library."""
 from __future__ import annotations
 
 import contextlib
@@ -13,7 +13,7 @@ from jtorch._library.operators import OPERATORS, PACKETS, Operator, defined, ope
 from jtorch._library.schema import parse_schema
 from jtorch._library.tags import as_tags
 
-_owners: dict[str, str] = {}        # namespaces that a DEF library owns: the line that made it
+_owners: dict[str, str] = {}        # maps a namespace owned by a DEF library to the line that made the library
 RESERVED = ("prim",)
 
 
@@ -64,7 +64,7 @@ class Library:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Defines an operator; the name that was given to it. See torch.library.Library.define."""
+        """Define an operator and return its name. See torch.library.Library.define."""
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
         self._alive()
@@ -100,7 +100,7 @@ class Library:
 
     def impl(self, op_name: Any, fn: Callable, dispatch_key: str = "", *, with_keyset: bool = False,
              allow_override: bool = True) -> None:
-        """Gives an operator the kernel of a dispatch key. See torch.library.Library.impl."""
+        """Register an operator's kernel for a dispatch key. See torch.library.Library.impl."""
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         name = self._name_of(op_name, "impl")
@@ -124,13 +124,13 @@ class Library:
         self._undo.append(lambda: _restore(record, key, kernel, before))
 
     def fallback(self, fn: Callable, dispatch_key: str = "", *, with_keyset: bool = False) -> None:
-        """Not built: no function of this package goes through a dispatcher."""
+        """Raise NotImplementedError, since this package has no dispatcher for its functions."""
         raise NotImplementedError("Library.fallback is not built: PyTorch's own functions are not dispatched through kernels "
                                   "here. "
                                   "torch.overrides.TorchFunctionMode takes all functions over.")
 
     def _set(self, record: Operator, fact: str, value: Any) -> None:
-        """Sets a fact of an operator until this library is let go of."""
+        """Set an attribute of an operator's record until this library is destroyed."""
         before = getattr(record, fact)
         setattr(record, fact, value)
         self._undo.append(lambda: setattr(record, fact, before) if getattr(record, fact) is value else None)
@@ -166,7 +166,7 @@ def _restore(record: Operator, key: str, kernel: Callable, before: Callable | No
 
 @contextlib.contextmanager
 def scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
-    """A library for a block."""
+    """Make a library for the block."""
     lib = Library(*args, **kwargs)
     try:
         yield lib
@@ -178,7 +178,7 @@ _kept: list[Library] = []
 
 
 def library_for(namespace: str, lib: Library | None) -> Library:
-    """The library that was given, or one that lives on."""
+    """Return the given library, or a new one that lives as long as the process."""
     if lib is None:
         lib = Library(namespace, "FRAGMENT")
         _kept.append(lib)
@@ -186,7 +186,7 @@ def library_for(namespace: str, lib: Library | None) -> Library:
 
 
 def split_name(qualname: str) -> tuple[str, str]:
-    """The namespace and the name; ValueError if there are not both."""
+    """Split "namespace::name". Raise ValueError for other forms."""
     namespace, found, name = qualname.partition("::")
     if not found or "::" in name:
         raise ValueError(f'Expected `qualname` to be of the form "namespace::name", but got {qualname}. The qualname passed to '

@@ -17,11 +17,11 @@ from jtorch._library.operators import PACKETS, Operator, taken_over
 
 
 class OperatorBase:
-    """What overloads and operators of higher order have in common."""
+    """The base class of overloads and higher-order operators."""
 
 
 class OpOverload(OperatorBase):
-    """One overload of an operator, which can be called. See torch._ops.OpOverload."""
+    """One callable overload of an operator. See torch._ops.OpOverload."""
 
     def __init__(self, packet: OpOverloadPacket, op: Operator):
         assert op.schema is not None
@@ -60,42 +60,42 @@ class OpOverload(OperatorBase):
 
     @property
     def namespace(self) -> str:
-        """``aten``, …"""
+        """The namespace, such as "aten"."""
         return self._namespace
 
     @property
     def op(self) -> Callable:
-        """What is called."""
+        """The callable behind this object."""
         return self._record
 
     _op = op
 
     @property
     def overloadpacket(self) -> OpOverloadPacket:
-        """The operator that this is an overload of."""
+        """The operator to which this overload belongs."""
         return self._overloadpacket
 
     @property
     def tags(self) -> list:
-        """What the operator's author said of it."""
+        """The tags that the operator's author gave."""
         return self._record.tags
 
     _tags = tags
 
     def name(self) -> str:
-        """``ns::name.overload``."""
+        """Return the name in the form "ns::name.overload"."""
         return self._name
 
     def has_kernel_for_dispatch_key(self, k: Any) -> bool:
-        """Whether a kernel was registered for a key."""
+        """Return whether a kernel is registered for a key."""
         return k in self.py_kernels or k.name in self._record.kernels
 
     def redispatch(self, /, keyset: Any, *args: Any, **kwargs: Any) -> Any:
-        """Calls the kernel of the device, below autograd."""
+        """Call the device's kernel, below autograd."""
         return self._record.redispatch(args, kwargs)
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
-        """Calls the composite kernel; NotImplemented where there is none."""
+        """Call the composite kernel. Return NotImplemented if there is none."""
         kernel = self._record.kernels.get("CompositeImplicitAutograd") if self._can_decompose() else None
         return NotImplemented if kernel is None else kernel(*args, **kwargs)
 
@@ -105,7 +105,7 @@ class OpOverload(OperatorBase):
         return aten.is_composite(self._name) and (seam.aten is None or seam.aten.decomposes(self._name))
 
     def py_impl(self, key: Any) -> Callable:
-        """Registers the kernel of a dispatch key, or ``(mode or class, *args, **kwargs)`` for one with ``__torch_dispatch__``."""
+        """Register the kernel of a dispatch key, or a rule ``(mode or class, *args, **kwargs)`` for ``__torch_dispatch__``."""
         def register(kernel: Callable) -> Callable:
             if not isinstance(key, DispatchKey):
                 self._record.rules[key] = lambda who, func, types, args, kwargs: kernel(who, *args, **kwargs)
@@ -145,7 +145,7 @@ class OpOverloadPacket:
         return self._fitting(args, kwargs)
 
     def _fitting(self, args: tuple, kwargs: dict) -> Any:
-        """Calls the first overload whose schema takes the arguments."""
+        """Call the first overload whose schema accepts the arguments."""
         says = []
         for record in self._records:
             try:
@@ -179,7 +179,7 @@ class OpOverloadPacket:
 
     @property
     def op(self) -> Callable:
-        """What is called."""
+        """The callable behind this object."""
         return self.__call__
 
     _op = op
@@ -191,16 +191,16 @@ class OpOverloadPacket:
     _overload_names = property(lambda self: list(self._schemas))
 
     def overloads(self) -> list[str]:
-        """The names of the overloads."""
+        """Return the names of the overloads."""
         return [name or "default" for name in self._schemas]
 
     def op_overloads(self) -> list[OpOverload]:
-        """The overloads."""
+        """Return the overloads."""
         return [getattr(self, name) for name in self.overloads()]
 
 
 class _Namespace(ModuleType):
-    """The operators of one namespace, found when they are asked for."""
+    """The operators of one namespace, which are created at first use."""
 
     __file__ = "torch.ops"
 
@@ -228,7 +228,7 @@ _OpNamespace = type("_OpNamespace", (_Namespace,), {"__module__": "torch._ops", 
 
 
 class _HigherOrder(ModuleType):
-    """torch.ops.higher_order: nothing is in it."""
+    """torch.ops.higher_order, which is empty."""
 
     __file__ = "torch.ops"
 
@@ -258,13 +258,13 @@ class _Ops(ModuleType):
         return iter(self._dir)
 
     def import_module(self, module: str) -> None:
-        """Imports a module that registers operators."""
+        """Import a module that registers operators."""
         importlib.import_module(module)
 
     def load_library(self, path: Any) -> None:
-        """Loads a compiled library of operators, or what this package has in its place. See torch.ops.load_library.
+        """Load a compiled library of operators, or this package's replacement for it. See torch.ops.load_library.
 
-        OSError where there is no such file, or it needs PyTorch itself.
+        Raise OSError if the file does not exist or needs PyTorch itself.
         """
         path = os.path.realpath(path) if os.path.exists(path) else os.fspath(path)
         if not extensions.load(path):
@@ -283,7 +283,7 @@ def _found(space: str, name: str, overload: str | None = None) -> Any:
 
 
 def forget(name: str) -> None:
-    """Lets go of the packet of an operator whose overloads have changed."""
+    """Drop the cached packet of an operator whose overloads have changed."""
     space, _, short = name.partition("::")
     namespace = vars(ops).get(space)
     if namespace is not None and short in vars(namespace):
@@ -292,7 +292,7 @@ def forget(name: str) -> None:
 
 
 def overload_of(name: str) -> OpOverload:
-    """``ns::name`` or ``ns::name.overload`` as an overload; AttributeError if there is none."""
+    """Return the overload "ns::name" or "ns::name.overload". Raise AttributeError if there is none."""
     space, _, last = name.partition("::")
     short, _, overload = last.partition(".")
     return getattr(getattr(getattr(ops, space), short), overload or "default")

@@ -1,4 +1,4 @@
-"""torch.library.opcheck: whether what was registered for an operator fits together."""
+"""torch.library.opcheck: consistency checks of an operator's registrations."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from jtorch.tensor import Tensor
 
 
 class OpCheckError(Exception):
-    """What is wrong with an operator."""
+    """An operator's registrations are inconsistent."""
 
 
 def _copied(value: Any) -> Any:
@@ -25,7 +25,7 @@ def _results(made: Any) -> list[Tensor]:
 
 
 def _check_schema(op: OpOverload, args: tuple, kwargs: dict) -> None:
-    """What the schema says is not written to must stay as it is; results must be new."""
+    """Check that the call only writes arguments that the schema marks, and returns new tensors."""
     used, named = [_copied(a) for a in args], {k: _copied(v) for k, v in kwargs.items()}
     made = op(*used, **named)
     for i, a in enumerate(op._schema.arguments):
@@ -40,7 +40,7 @@ def _check_schema(op: OpOverload, args: tuple, kwargs: dict) -> None:
 
 
 def _check_autograd(op: OpOverload, args: tuple, kwargs: dict) -> None:
-    """Where an input wants a gradient, results must get one through a registered backward."""
+    """Check that an operator whose inputs need gradients has a registered backward."""
     record = op._record
     if not any(t.requires_grad for t in tensors_of([*args, *kwargs.values()])):
         return
@@ -51,7 +51,7 @@ def _check_autograd(op: OpOverload, args: tuple, kwargs: dict) -> None:
 
 
 def _check_fake(op: OpOverload, args: tuple, kwargs: dict) -> None:
-    """Results on the meta device must look as those of the kernel do."""
+    """Check that results on the meta device have the shapes and dtypes of the kernel's results."""
     def on_meta(value: Any) -> Any:
         if isinstance(value, Tensor):
             return value.detach().to("meta")        # type: ignore[attr-defined]
@@ -72,9 +72,9 @@ _UTILS: dict[str, Callable] = {"test_schema": _check_schema, "test_autograd_regi
 
 def opcheck(op: Any, args: tuple, kwargs: dict | None = None, *, test_utils: str | Sequence[str] | None = None,
             raise_exception: bool = True, atol: float | None = None, rtol: float | None = None) -> dict[str, Any]:
-    """Runs checks of an operator's registrations: {check: "SUCCESS" or the error}. See torch.library.opcheck.
+    """Check an operator's registrations. Return {check: "SUCCESS" or the error}. See torch.library.opcheck.
 
-    There is no ahead-of-time dispatch here, so ``test_aot_dispatch_dynamic`` can't be asked for.
+    There is no ahead-of-time dispatch, so ``test_aot_dispatch_dynamic`` is not supported.
     """
     overload = getattr(op, "_opoverload", op)
     if isinstance(overload, OpOverloadPacket):

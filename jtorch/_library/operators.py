@@ -1,4 +1,4 @@
-"""What is registered for each operator, and which kernel a call of it gets."""
+"""The records of operators, and the choice of a call's kernel."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -14,12 +14,12 @@ from jtorch.no_grad import mode
 from jtorch.storage import aval_of
 from jtorch.tensor import Tensor
 
-OPERATORS: dict[str, Operator] = {}         # by ``ns::name.overload``
-PACKETS: dict[str, list[Operator]] = {}     # by ``ns::name``, in the order of their definition
+OPERATORS: dict[str, Operator] = {}         # keys: "ns::name.overload"
+PACKETS: dict[str, list[Operator]] = {}     # keys: "ns::name"; overloads in the order of definition
 
 
 def fallthrough_kernel() -> None:
-    """Registered as a kernel it lets calls go on to the next step."""
+    """Mark a dispatch key, when registered as its kernel, so that calls skip the key."""
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
@@ -30,18 +30,18 @@ class Operator:
         self.name = name
         self.schema: FunctionSchema | None = None
         self.binder: Any = None
-        self.where = ""             # the line that defined it
+        self.where = ""             # the line that defined the operator
         self.tags: list = []
         self.kernels: dict[str, Callable] = {}
         self.fake: Callable | None = None
-        self.select: Callable | None = None     # the kernel, by the arguments, of an operator that takes no tensor
+        self.select: Callable | None = None     # returns the kernel for the arguments of an operator without tensors
         self.vmap: Callable | None = None
         self.formula: Callable | None = None    # records the call and runs it below autograd
-        self.rules: dict[Any, Callable] = {}    # what modes and classes with __torch_dispatch__ do with it, by their class
-        self.writes: Callable | None = None     # tells autograd of what a call has written to
+        self.rules: dict[Any, Callable] = {}    # rules of modes and classes with __torch_dispatch__, by class
+        self.writes: Callable | None = None     # counts a call's writes for autograd
 
     def define(self, schema: FunctionSchema, tags: list, where: str) -> None:
-        """Gives the operator its schema."""
+        """Set the operator's schema."""
         self.schema, self.binder, self.tags, self.where = schema, Binder(schema), tags, where
 
     # ---------------------------------------------------------------- a call, step by step
@@ -51,7 +51,7 @@ class Operator:
         return self.run(*self.binder.as_called(values))
 
     def run(self, args: tuple, kwargs: dict) -> Any:
-        """Calls the kernel for these arguments, which fit the schema."""
+        """Call the kernel for arguments that fit the schema."""
         tensors = list(tensors_of([*args, *kwargs.values()]))
         device = device_of(tensors)
         key = "" if device is None else BACKENDS.get(device, "CPU")
@@ -63,7 +63,7 @@ class Operator:
         return self.recorded(args, kwargs, key, tensors)
 
     def recorded(self, args: tuple, kwargs: dict, key: str, tensors: list) -> Any:
-        """The step of autograd."""
+        """Do the call's autograd step."""
         if excluded.names >= AUTOGRAD:
             return self.below(args, kwargs, key)
         own = self.kernels.get(f"Autograd{key}") or self.kernels.get("Autograd")
@@ -78,7 +78,7 @@ class Operator:
         return made
 
     def backend(self, key: str) -> Callable | None:
-        """The kernel of a backend; None where there is none."""
+        """Return a backend's kernel, or None."""
         found = self.kernels.get(key)
         if found is None and key == "Meta":
             found = self.fake
@@ -87,7 +87,7 @@ class Operator:
         return found
 
     def below(self, args: tuple, kwargs: dict, key: str) -> Any:
-        """The step of the device, after autograd's."""
+        """Do the call's device step, after autograd."""
         if seam.aten is not None:
             made = seam.aten.below(self, args, kwargs)
             if made is not None:
@@ -101,7 +101,7 @@ class Operator:
         return made
 
     def redispatch(self, args: tuple, kwargs: dict) -> Any:
-        """The call below autograd."""
+        """Call the kernel below autograd."""
         with AutoDispatchBelowAutograd():
             return self.below(args, kwargs, BACKENDS.get(device_of(list(tensors_of([*args, *kwargs.values()]))) or "", ""))
 
@@ -124,7 +124,7 @@ class Operator:
 
 
 def tensors_of(values: Any) -> Iterator[Tensor]:
-    """The tensors among values and in lists among them."""
+    """Yield the tensors among ``values`` and in lists."""
     for v in values:
         if isinstance(v, Tensor):
             yield v
@@ -133,7 +133,7 @@ def tensors_of(values: Any) -> Iterator[Tensor]:
 
 
 def device_of(tensors: list) -> str | None:
-    """The type of the device that a call runs on: any before the CPU."""
+    """Return the device type of a call: the first that is not the CPU, else the CPU, or None without tensors."""
     types = [t.device.type for t in tensors]
     return next((t for t in types if t != "cpu"), types[0] if types else None)
 
@@ -153,7 +153,7 @@ def _warn_in_backward(name: str, made: Any) -> None:
 
 
 def operator(name: str) -> Operator:
-    """The record of an operator, made if there is none yet: kernels may come before the schema."""
+    """Return an operator's record, making one if necessary, since kernels may be registered before the schema."""
     found = OPERATORS.get(name)
     if found is None:
         found = OPERATORS[name] = Operator(name)
@@ -161,7 +161,7 @@ def operator(name: str) -> Operator:
 
 
 def defined(name: str) -> Operator:
-    """The record of an operator that has a schema; RuntimeError if there is none."""
+    """Return the record of a defined operator. Raise RuntimeError if it has no schema."""
     found = OPERATORS.get(name)
     if found is None or found.schema is None:
         raise RuntimeError(f"operator {name} does not exist")
@@ -169,7 +169,7 @@ def defined(name: str) -> Operator:
 
 
 def taken_over(func: Any, args: tuple, kwargs: dict) -> Any:
-    """What a class or mode with ``__torch_function__`` makes of a call."""
+    """Return the result of a class or mode with ``__torch_function__``, or NOT_OVERRIDDEN."""
     return protocol.ask(func, [*args, *kwargs.values()], args, kwargs)
 
 

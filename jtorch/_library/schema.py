@@ -1,4 +1,4 @@
-"""PyTorch's schemas: ``ns::name.overload(Tensor(a!) self, int[2] size, *, float p=0.5) -> Tensor``, read and printed."""
+"""Parsing and printing of schemas: ``ns::name.overload(Tensor(a!) self, int[2] size, *, float p=0.5) -> Tensor``."""
 from __future__ import annotations
 
 import re
@@ -14,7 +14,7 @@ _BASE = set("Tensor int SymInt float SymFloat bool SymBool str complex Scalar Sc
 
 @dataclass(frozen=True)
 class AliasInfo:
-    """Which memory an argument or a result shares: ``(a!)`` is ``{a}``, written to."""
+    """An alias annotation of an argument or result: ``(a!)`` is the set {a}, which is written to."""
 
     before_set: frozenset
     after_set: frozenset
@@ -28,7 +28,7 @@ class AliasInfo:
 
 @dataclass(frozen=True)
 class Type:
-    """``name``, or a list or an optional of ``element``."""
+    """A type: ``name``, or a list or optional of ``element``."""
 
     name: str
     element: Type | None = None
@@ -36,28 +36,28 @@ class Type:
 
     @property
     def is_list(self) -> bool:
-        """Whether this is a list."""
+        """Whether the type is a list."""
         return self.name == "List"
 
     @property
     def is_optional(self) -> bool:
-        """Whether None is one of these."""
+        """Whether the type allows None."""
         return self.name == "Optional"
 
     def getElementType(self) -> Type | None:
-        """The type of the elements, or of what is not None."""
+        """Return the element type of a list or optional."""
         return self.element
 
     def kind(self) -> str:
-        """``TensorType``, ``ListType``, …"""
+        """Return the kind, such as "TensorType" or "ListType"."""
         return f"{self.name.replace('Scalar', 'Number') if self.name == 'Scalar' else self.name.capitalize()}Type"
 
     def base(self) -> str:
-        """The name of what lists and optionals are of."""
+        """Return the name of the innermost element type."""
         return self.name if self.element is None else self.element.base()
 
     def written(self, alias: str = "") -> str:
-        """As in a schema, with an alias annotation where it belongs."""
+        """Return the type's text in a schema, with an alias annotation."""
         if self.element is None:
             return self.name + alias
         if self.is_optional:
@@ -72,7 +72,7 @@ class Type:
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument, or a result, of a schema."""
+    """An argument or result of a schema."""
 
     name: str
     type: Type
@@ -83,21 +83,21 @@ class Argument:
 
     @property
     def real_type(self) -> Type:
-        """The type as the schema has it."""
+        """The type in the schema."""
         return self.type
 
     @property
     def N(self) -> int | None:
-        """The length that a single number is repeated to."""
+        """The length to which a single number is repeated."""
         return self.type.size
 
     @property
     def is_out(self) -> bool:
-        """Whether the result is written to it."""
+        """Whether the argument is an ``out`` argument."""
         return self.kwarg_only and self.alias_info is not None and self.alias_info.is_write
 
     def has_default_value(self) -> bool:
-        """Whether it may be left out."""
+        """Return whether the argument has a default."""
         return self.given_default
 
     def __str__(self) -> str:
@@ -119,7 +119,7 @@ def _written(value: Any) -> str:
 
 @dataclass(frozen=True)
 class FunctionSchema:
-    """What an operator takes and gives. See torch._C.FunctionSchema."""
+    """The arguments and results of an operator. See torch._C.FunctionSchema."""
 
     name: str
     overload_name: str
@@ -130,7 +130,7 @@ class FunctionSchema:
 
     @property
     def is_mutable(self) -> bool:
-        """Whether an argument is written to."""
+        """Whether the operator writes to an argument."""
         return any(a.alias_info is not None and a.alias_info.is_write for a in self.arguments)
 
     def _is_view_op(self) -> bool:
@@ -139,7 +139,7 @@ class FunctionSchema:
 
     @property
     def full_name(self) -> str:
-        """With the overload's name."""
+        """The name with the overload's name."""
         return f"{self.name}.{self.overload_name}" if self.overload_name else self.name
 
     def __str__(self) -> str:
@@ -163,7 +163,7 @@ _CONSTANTS: dict[str, Any] = {"None": None, "True": True, "False": False, "inf":
 
 
 class _Reader:
-    """Goes through the tokens of a schema's text."""
+    """A reader of the tokens of a schema's text."""
 
     def __init__(self, text: str):
         self.text, self.at, self.tokens = text, 0, []
@@ -310,7 +310,7 @@ def _returns(r: _Reader) -> tuple[tuple[Argument, ...], bool]:
 
 
 def parse_schema(text: str) -> FunctionSchema:
-    """Reads a schema; RuntimeError that shows the place where it is none."""
+    """Parse a schema. Raise RuntimeError that shows the position of a syntax error."""
     r = _Reader(text)
     full = r.expect("ident")
     namespace, _, last = full.rpartition("::")

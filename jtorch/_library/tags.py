@@ -1,4 +1,4 @@
-"""torch.Tag: what an operator's author says of it."""
+"""torch.Tag: properties of an operator that its author declares."""
 from __future__ import annotations
 
 import enum
@@ -12,7 +12,7 @@ Tag: Any = _made
 
 
 def as_tags(given: Any) -> list:
-    """One tag, several or None, as a list."""
+    """Return a tag, several tags or None as a list."""
     if given is None:
         return []
     return [given] if isinstance(given, Tag) else list(given)

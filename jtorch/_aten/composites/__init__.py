@@ -1,7 +1,7 @@
-"""What PyTorch computes by several operators, and this package by one op: the functions that these operators are.
+"""Rules for ops that PyTorch computes by several operators. A rule calls the functions of these operators.
 
-Each rule takes the arguments of an op by name and calls functions, which record for backward and which modes see.
-NotImplemented: the call is an operator of its own.
+A rule takes the op's arguments by name. The functions record for backward, and modes see them.
+It returns NotImplemented if the call is a single operator.
 """
 from jtorch._aten.composites import layers, losses, networks, products, shapes
 from jtorch._aten.composites.rules import COMPOSITES

@@ -1,4 +1,4 @@
-"""Convolutions, pooling and normalization."""
+"""Composite rules of convolutions, pooling and normalization."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ for _n in (2, 3):
 
 
 def _unbatched_convolution(n: int, name: str) -> Callable:
-    """Convolutions of one sample, and those that pad one side more than the other: their input is changed first."""
+    """Make a rule for convolutions of one sample and those with asymmetric padding. The rule changes the input first."""
     def rule(input: Any, **rest: Any) -> Any:
         if rest.get("padding") == "same" and input.dim() == n + 2:
             return _padded(input, n, getattr(F, name), **rest)

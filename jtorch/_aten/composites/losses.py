@@ -1,4 +1,4 @@
-"""Functions of elements, softmax and losses."""
+"""Composite rules of elementwise functions, softmax and losses."""
 from __future__ import annotations
 
 import math
@@ -52,17 +52,17 @@ def _where(condition: Any, input: Any, other: Any) -> Any:
 
 
 def scalar_tensor(value: Any, like: Any) -> Any:
-    """A number as a tensor of the dtype of another one."""
+    """Return a number as a 0-dim tensor with the dtype and device of ``like``."""
     return aten.scalar_tensor.default(value, dtype=like.dtype, layout=like.layout, device=like.device)
 
 
 def multiplied(x: Any, n: Any) -> Any:
-    """A tensor times a number, as ``aten.mul.Scalar``."""
+    """Return a tensor times a number by ``aten.mul.Scalar``."""
     return operated("mul.Scalar", {"self": x, "other": n}, call_of(OPS["mul"], (T, NUMBERS[n.__class__])), (x, n))
 
 
 def divided(x: Any, n: Any) -> Any:
-    """A tensor over a number, as ``aten.div.Scalar``."""
+    """Return a tensor divided by a number by ``aten.div.Scalar``."""
     return operated("div.Scalar", {"self": x, "other": n}, call_of(OPS["true_divide"], (T, NUMBERS[n.__class__])), (x, n))
 
 

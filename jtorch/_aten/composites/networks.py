@@ -1,4 +1,4 @@
-"""Dropout, attention and recurrent networks."""
+"""Composite rules of dropout, attention and recurrent networks."""
 from __future__ import annotations
 
 import math
@@ -18,7 +18,7 @@ from jtorch.ops.registry import OPS, T
 
 
 def dropout(x: Any, p: float, inplace: bool, shape: tuple | None) -> Any:
-    """``x`` times a mask that is drawn, where something takes that over; else None."""
+    """Return dropout of ``x`` by operators, or None if nothing takes them over."""
     if not takes_over([x]):
         return None
     if p == 1:
@@ -51,7 +51,7 @@ def _attention_weights(query: Any, key: Any, mask: Any, is_causal: bool, scale: 
 
 
 def safe_softmax(x: Any) -> Any:
-    """The softmax of scores over the last dim, 0 where all of them are -inf."""
+    """Return softmax over the last dim, with 0 for rows that are all -inf."""
     return operated("_safe_softmax", {"self": x, "dim": -1}, call_of(OPS["softmax"], (T, -1, None)), (x,))
 
 
@@ -61,19 +61,19 @@ def _attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_
     same = query.shape[-1] == key.shape[-1] == value.shape[-1] and query.shape[:1] == key.shape[:1] == value.shape[:1]
     heads = key.dim() == value.dim() == 4 and (enable_gqa or query.shape[1] == key.shape[1] == value.shape[1])
     if query.dim() == 4 and heads and same and not (attn_mask is not None and attn_mask.requires_grad):
-        return NotImplemented       # one operator
+        return NotImplemented       # PyTorch has one operator for this case
     if enable_gqa:
         key, value = (x.repeat_interleave(query.shape[-3] // x.shape[-3], -3) for x in (key, value))
     return torch.matmul(_attention_weights(query, key, attn_mask, is_causal, scale), value)
 
 
 def _additive(mask: Any, like: Any) -> Any:
-    """A mask of what may be seen as what is added to the scores."""
+    """Convert a bool mask (True: visible) to a mask that is added to the scores."""
     return torch.zeros_like(mask, dtype=like.dtype).masked_fill_(mask.logical_not(), -math.inf)
 
 
 def _hidden(mask: Any, like: Any) -> Any:
-    """A mask of what may not be seen as what is added to the scores."""
+    """Convert a bool mask (True: hidden) to a mask that is added to the scores."""
     return mask if mask.dtype.is_floating_point else torch.zeros_like(mask, dtype=like.dtype).masked_fill_(mask, -math.inf)
 
 
@@ -129,7 +129,7 @@ def _multi_head_attention(query: Any, key: Any, value: Any, weights: Any, in_bia
 
 
 def _batch_second(query: Any, key: Any, value: Any) -> tuple:
-    """Inputs (time, batch, features) of those whose batch comes first; the same tensors stay the same."""
+    """Transpose batch-first inputs to (time, batch, features). Identical inputs stay identical."""
     moved: dict[int, Any] = {}
     for x in (query, key, value):
         if id(x) not in moved:
@@ -138,7 +138,7 @@ def _batch_second(query: Any, key: Any, value: Any) -> tuple:
 
 
 def _merged(attn: Any, padding: Any, batch: int, heads: int, source: int, like: Any) -> Any:
-    """Both masks as one that is added to the scores of (batch and heads, target, source)."""
+    """Return both masks combined, to be added to scores of shape (batch * heads, target, source)."""
     if attn is not None:
         attn = _hidden(attn, like)
         attn = attn.unsqueeze(0) if attn.dim() == 2 else attn
@@ -220,15 +220,15 @@ for _name in ("rnn_tanh", "rnn_relu"):
 
 def recurrent(mode: str, input: Any, hx: Sequence, params: Sequence, has_biases: bool, num_layers: int, dropout: float,
               bidirectional: bool, batch_first: bool) -> list | None:
-    """A recurrent network step by step, where something takes that over: the output and the last states; else None.
+    """Run a recurrent network step by step, by operators. Return [output, last states], or None if nothing takes it over.
 
-    PyTorch's LSTM on the CPU is one operator of oneDNN, which has no counterpart here: a mode does not see it.
+    PyTorch's LSTM on the CPU is one oneDNN operator without a counterpart here, so modes do not see it.
     """
     given = [input, *hx, *params]
     if not takes_over(given) or (mode == "lstm" and not has_taker(given)):
         return None
     if mode == "lstm" and len(params) % (2 + 2 * has_biases):
-        return None         # with projections
+        return None         # an LSTM with projections
     return _by_steps(mode, input, hx, params, has_biases, num_layers, dropout, bidirectional, batch_first)
 
 

@@ -1,4 +1,4 @@
-"""Products of tensors by products of matrices."""
+"""Composite rules of products, by products of matrices."""
 from __future__ import annotations
 
 import math
@@ -13,7 +13,7 @@ from jtorch.ops.check import broadcast_shapes
 
 
 def _is_folded(a: Any, b: Any) -> bool:
-    """Whether PyTorch makes a matrix of the larger of two tensors. See should_fold in its LinearAlgebra.cpp."""
+    """Return whether PyTorch folds the larger tensor to a matrix. See should_fold in its LinearAlgebra.cpp."""
     larger, smaller = (a, b) if a.dim() >= b.dim() else (b, a)
     if larger.dim() < 3 or smaller.dim() > 2:
         return False
@@ -62,7 +62,7 @@ def _batched(a: Any, b: Any) -> Any:
 
 @composite("matmul")
 def matmul(input: Any, other: Any) -> Any:
-    """A product as PyTorch's matmul chooses it."""
+    """Return a product by the operator that PyTorch's matmul chooses."""
     a, b = input, other
     dims = a.dim(), b.dim()
     if not all(dims):
@@ -87,7 +87,7 @@ def matmul(input: Any, other: Any) -> Any:
 
 @composite("nn.functional.linear")
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """``addmm`` with a bias, else a product."""
+    """Return a linear layer: ``addmm`` with a bias, else a product."""
     if bias is not None and input.dim() == 2:
         return torch.addmm(bias, input, weight.t())
     if bias is not None and input.is_contiguous() and input.dim():
@@ -114,7 +114,7 @@ def _multi_dot(**given: Any) -> Any:
 
 
 def _chain(tensors: Sequence) -> Any:
-    """The product of matrices in the order that takes the fewest multiplications."""
+    """Return the product of matrices in the order that takes the fewest multiplications."""
     size = [*[t.shape[0] for t in tensors], tensors[-1].shape[1]]
     n = len(tensors)
     cost = [[0] * n for _ in range(n)]
@@ -154,7 +154,7 @@ def _tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     if dims.__class__ is int:
         dims = list(range(a.dim() - dims, a.dim())), list(range(dims))
     first, second = ([d % x.dim() for d in (dd if dd.__class__ in LISTS else [dd])] for dd, x in zip(dims, (a, b), strict=True))
-    for i, j in zip(first, second, strict=True):        # what one has once is the same for all places of the other
+    for i, j in zip(first, second, strict=True):        # a dim of size 1 broadcasts, so sum the other operand first
         a, b = (a.sum(i, keepdim=True), b) if b.shape[j] == 1 != a.shape[i] else \
             (a, b.sum(j, keepdim=True)) if a.shape[i] == 1 != b.shape[j] else (a, b)
     size = math.prod([a.shape[d] for d in first])
@@ -172,7 +172,7 @@ def _einsum(equation: Any, operands: Any) -> Any:
 
 
 def contracted(equation: str, operands: list) -> Any:
-    """A sum over products by PyTorch's ``bmm``, two operands at a time from the left."""
+    """Contract the operands of an einsum with ``bmm``, two at a time from the left, as PyTorch does."""
     left, arrow, out = equation.partition("->")
     terms = left.split(",")
     if any([len(set(t)) != len(t) for t in terms]):
@@ -190,7 +190,7 @@ def contracted(equation: str, operands: list) -> Any:
 
 
 def _pair(x: Any, have: str, y: Any, term: str, later: set) -> tuple[Any, str]:
-    """The contraction of two operands, and the labels of its dims."""
+    """Return (the contraction of two operands, the labels of its dims)."""
     x, have = _without(x, have, set(term) | later)
     y, term = _without(y, term, set(have) | later)
     batch = [c for c in have if c in term and c in later]

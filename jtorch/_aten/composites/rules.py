@@ -1,4 +1,4 @@
-"""Which ops are several of PyTorch's operators."""
+"""The registry of composite rules."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -7,7 +7,7 @@ COMPOSITES: dict[str, Callable] = {}
 
 
 def composite(*names: str) -> Callable:
-    """Says of which ops a function is the rule."""
+    """Register a function as the composite rule of some ops."""
     def note(rule: Callable) -> Callable:
         for name in names:
             COMPOSITES[name] = rule

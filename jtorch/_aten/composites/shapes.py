@@ -1,4 +1,4 @@
-"""Shapes: views of views, and of copies."""
+"""Composite rules of shape functions: views of views, and views of copies."""
 from __future__ import annotations
 
 import math
@@ -20,21 +20,21 @@ _CONTIGUOUS = MemoryFormat("contiguous_format")
 
 
 def can_view(x: Any, shape: Sequence[int]) -> bool:
-    """Whether a tensor's memory shows another shape."""
+    """Return whether a view of the tensor can have another shape."""
     c = call_of(OPS["reshape"], (T, tuple(shape)))
     return c.op.geometry(c.template, geometry_of(x), (aval_of(x),)) is not None
 
 
 @composite("reshape")
 def reshape(input: Any, shape: Any) -> Any:
-    """A view where memory allows it, else a view of a copy."""
+    """Return a view if the strides allow it, else a view of a copy."""
     if can_view(input, shape):
         return input.view(shape)
     return unsafe_view(input.clone(memory_format=_CONTIGUOUS), shape)
 
 
 def unsafe_view(x: Any, shape: Any) -> Any:
-    """A view of a tensor that nobody else has."""
+    """Return a temporary tensor in another shape by ``aten._unsafe_view``."""
     n = math.prod(x.shape)
     known = math.prod([s for s in shape if s != -1])
     sizes = [n // known if s == -1 and known else s for s in shape]
@@ -128,7 +128,7 @@ def _narrow(input: Any, dim: int, start: Any, length: int) -> Any:
 
 
 def call_slice(x: Any, dim: int, start: int, end: int) -> Any:
-    """A part of a dim."""
+    """Return the slice ``start:end`` of a dim."""
     index = (slice(None),) * (dim % x.dim())
     return x[(*index, slice(start, end))]
 
@@ -190,7 +190,7 @@ def _diag(input: Any, diagonal: int = 0) -> Any:
 @composite("nonzero")
 def _nonzero(input: Any, as_tuple: bool = False) -> Any:
     if not as_tuple or not input.dim() or not has_taker([input]):
-        return NotImplemented       # of a mask among indices, which PyTorch hands on as it is
+        return NotImplemented       # PyTorch passes masks on unchanged
     return list(torch.nonzero(input).unbind(1))
 
 
@@ -220,7 +220,7 @@ def _sum_to_size(input: Any, size: Any) -> Any:
 
 
 def summed_to(x: Any, size: tuple) -> Any:
-    """A tensor summed over the dims that were expanded."""
+    """Return a tensor summed to the size that it was expanded from."""
     extra = x.dim() - len(size)
     dims = [*range(extra), *[i for i in range(extra, x.dim()) if size[i - extra] == 1 and x.shape[i] != 1]]
     if dims:

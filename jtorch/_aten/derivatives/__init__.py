@@ -1,7 +1,7 @@
-"""The derivatives of ops in PyTorch's operators, as its ``derivatives.yaml`` has them.
+"""The derivatives of ops by PyTorch's operators, as in its ``derivatives.yaml``.
 
-A rule gives the gradients of arguments by their names. An op without one has the vjp of its body for its backward, which no mode
-sees.
+A rule returns gradients by argument name. The backward of an op without a rule is the vjp of its body, which modes do not
+see.
 """
 from jtorch._aten.derivatives import activations, arithmetic, layers, products, reductions, shapes
 from jtorch._aten.derivatives.rules import RULES

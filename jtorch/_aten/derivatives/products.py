@@ -9,13 +9,13 @@ from jtorch._aten.derivatives.rules import Grads, rule, times
 
 
 def _lies_in_columns(x: Any) -> bool:
-    """Whether a matrix lies column after column in memory."""
+    """Return whether a matrix is stored in column-major order."""
     stride = x.stride()
     return stride[0] == 1 and stride[1] == x.shape[0]
 
 
 def _of_first(g: Any, a: Any, b: Any) -> Any:
-    """The gradient of a product's first matrix, lying in memory as it does."""
+    """Return the gradient of a product's first matrix, in the matrix's memory order."""
     return torch.mm(b, g.t()).t() if _lies_in_columns(a) else torch.mm(g, b.t())
 
 

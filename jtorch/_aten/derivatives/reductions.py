@@ -13,14 +13,14 @@ aten = ops.aten
 
 
 def dims_of(dim: Any, ndim: int) -> list[int]:
-    """The dims that a reduction is over."""
+    """Return the dims of a reduction, counted from the front."""
     if not ndim or dim is None or (dim.__class__ in LISTS and not len(dim)):
         return list(range(ndim))
     return [d % ndim for d in (dim if dim.__class__ in LISTS else [dim])]
 
 
 def restored(g: Any, x: Any, dim: Any, keepdim: Any) -> Any:
-    """A gradient with the dims that were reduced, as dims of size 1."""
+    """Return a gradient with the reduced dims restored with size 1."""
     if dim is None or keepdim or not x.dim():
         return g
     for d in sorted(dims_of(dim, x.dim())):
@@ -66,7 +66,7 @@ def _max(c: Context) -> Any:
 
 
 def _scattered(c: Context, g: Any, indices: Any, dim: int, keepdim: Any = True) -> Any:
-    """A gradient put to the places that a reduction or selection took."""
+    """Scatter a gradient to the elements that a reduction or selection chose."""
     x = c.args["input"]
     if not keepdim and x.dim():
         g, indices = g.unsqueeze(dim), indices.unsqueeze(dim)

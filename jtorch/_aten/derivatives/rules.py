@@ -1,4 +1,4 @@
-"""Which ops have a derivative in PyTorch's operators, and what rules are made with."""
+"""The registry of derivative rules, and helpers for rules."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ F = "nn.functional."
 
 
 def rule(*names: str) -> Callable:
-    """Says of which ops a function is the derivative."""
+    """Register a function as the derivative rule of some ops."""
     def note(fn: Callable) -> Callable:
         RULES.update(dict.fromkeys(names, fn))
         return fn
@@ -20,7 +20,7 @@ def rule(*names: str) -> Callable:
 
 
 def unary(*names: str) -> Callable:
-    """A rule for the gradient of the first argument alone."""
+    """Register a function of (context, gradient) as the derivative of some ops by their first argument."""
     def note(fn: Callable) -> Callable:
         def run(c: Context) -> Any:
             made = fn(c, c.grad())
@@ -31,17 +31,17 @@ def unary(*names: str) -> Callable:
 
 
 def by_operator(op: str, name: str, given: Callable[[Context], dict[str, Any]], first: str = "grad_output") -> None:
-    """A derivative that is one operator, which takes the gradient first."""
+    """Register one operator as an op's derivative. The gradient is its first argument."""
     def run(c: Context) -> Any:
         return c.operator(name, {first: c.grad(), **given(c)}, {c.node.call.op.params[0].name: None})
     RULES[op] = run
 
 
 def itself(c: Context) -> dict[str, Any]:
-    """The first argument, as most operators of backward take it."""
+    """Return {"self": first argument}, which most backward operators take."""
     return {"self": c.args["input"]}
 
 
 def times(grad: Any, factor: Any) -> Any:
-    """A gradient times a number."""
+    """Return a gradient times a number."""
     return grad if factor == 1 else grad * factor

@@ -1,4 +1,4 @@
-"""The derivatives of views, of what joins and cuts tensors, and of indexing."""
+"""The derivatives of views, joining, splitting and indexing."""
 from __future__ import annotations
 
 from typing import Any
@@ -67,7 +67,7 @@ def _squeeze(c: Context, g: Any) -> Any:
 
 @unary("expand", "expand_as", "broadcast_to")
 def _expand(c: Context, g: Any) -> Any:
-    return g        # summed as all gradients of what was broadcast
+    return g        # ``_fitted`` sums gradients of broadcast arguments
 
 
 @unary("select")
