@@ -1,9 +1,9 @@
-"""What oneDNN, PyTorch's own library for it, computes on the CPU where it is installed (the extra ``onednn``).
+"""Ops that oneDNN, the library that PyTorch uses too, computes on the CPU if it is installed (the extra ``onednn``).
 
-Convolutions are an op of JAX (``convolution.py``, ``convolution.cc``), on the host and in programs. Products of matrices are
-found when a program is lowered (``product.py``, ``product.cc``); on the host they are NumPy's. Batch norm's sums, which go with
-convolutions, are loops of our own (``batch_norm.py``, ``batch_norm.cc``). ``library.py`` loads it all. What
-oneDNN is slow at, or has no kernel for, stays with XLA and the formulas in ``ops/nn/_convolve.py`` and its kin.
+Convolutions are an op of JAX (``convolution.py``, ``convolution.cc``), on the host and in programs. Matrix products are found
+when a program is lowered (``product.py``, ``product.cc``); the host uses NumPy's. Batch norm's sums are hand-written loops
+(``batch_norm.py``, ``batch_norm.cc``). ``library.py`` loads the library. XLA and the formulas in ``ops/nn/_convolve.py``
+compute cases for which oneDNN is slow or has no kernel. See docs/measurements/formulas.md for times.
 """
 from __future__ import annotations
 

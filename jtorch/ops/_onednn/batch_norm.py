@@ -1,18 +1,7 @@
-"""Batch norm's sums as ops of JAX, with their derivatives: what ``batch_norm.cc`` computes where oneDNN is, beside whose
-convolutions most of them are.
+"""Batch norm's sums as ops of JAX with derivatives, computed by ``batch_norm.cc`` if oneDNN is installed.
 
-oneDNN has a batch norm, but for arrays in this order its threads are OpenMP's, for which XLA's wait. Milliseconds of a batch norm
-with ``relu`` behind it, forward and backward, as a program, on 2 cores of an Intel machine with AVX-512:
-
-| images, channels, image | by formulas | with this | PyTorch |
-|---|---|---|---|
-| 16, 64, 32x32 | 1.86 | 1.26 | 1.99 |
-| 4, 256, 16x16 | 0.93 | 0.76 | 0.65 |
-| 4, 2048, 2x2 | 0.38 | 0.40 | 0.43 |
-| 32, 16, 28x28 | 1.09 | 0.86 | 0.95 |
-| 2, 16, 128x128 | 1.39 | 0.94 | 1.21 |
-
-Compiling takes less: a ResNet-50's step has 53 of them, 2.5 s by formulas, 1.4 with this.
+oneDNN's own batch norm would use OpenMP's threads for arrays in this order, and XLA's threads would wait for them. The handlers
+are faster than the formulas and compile faster: see docs/measurements/formulas.md.
 """
 from __future__ import annotations
 
@@ -30,12 +19,12 @@ from jtorch.ops import check
 from jtorch.ops._onednn import library
 from jtorch.ops.nn import _normal_formulas as formulas
 
-LEAST = 1 << 13         # numbers; fewer are over before anybody is called
-LEAST_PLACES = 4        # of a channel; fewer are gone through one by one
+LEAST = 1 << 13         # elements; for smaller arrays calling a handler costs more than it saves
+LEAST_PLACES = 4        # elements of a channel per image; the handlers' loops are slow for fewer
 
 
 def normalizes(x: jax.Array, axes: tuple[int, ...]) -> bool:
-    """Whether the mean and variance over these axes are those of channels (dim 1), and computed here."""
+    """Return whether the handlers compute the statistics over these axes, which must leave channels (dim 1)."""
     if x.ndim < 3 or axes != (0, *range(2, x.ndim)) or x.dtype != np.float32 or is_spread() or is_portable():
         return False
     if library.version() is None:
@@ -44,7 +33,7 @@ def normalizes(x: jax.Array, axes: tuple[int, ...]) -> bool:
 
 
 def _along(x: jax.Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The dims that are not the channels', and the shape that numbers of channels have beside ``x``."""
+    """Return the dims other than the channels', and the shape of per-channel numbers that broadcasts with ``x``."""
     return (0, *range(2, x.ndim)), (1, x.shape[1], *[1] * (x.ndim - 2))
 
 
@@ -53,7 +42,7 @@ Shapes = Callable[..., list[tuple[int, ...]]]
 
 
 def _several(name: str, formula: Formula, shapes: Shapes) -> Primitive:
-    """An op with several results of these shapes, computed by ``formula``, as its derivatives are."""
+    """Return a primitive with several results of these shapes. ``formula`` computes it and its derivatives."""
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **options: float) -> Any:
         given = tuple(primals), tuple(map(ad.instantiate_zeros, tangents))
         return jax.jvp(lambda *arrays: list(formula(*arrays, **options)), *given)
@@ -72,7 +61,7 @@ def _several(name: str, formula: Formula, shapes: Shapes) -> Primitive:
 
 
 def _on_cpu(made: Primitive, shapes: Shapes, target: str) -> Primitive:
-    """The op, computed by a handler of XLA's on the CPU, which takes its options as doubles."""
+    """Make an XLA handler compute the primitive on the CPU. The handler takes options as doubles. Return the primitive."""
     def call(*arrays: jax.Array, **options: float) -> Sequence[jax.Array]:
         results = [jax.ShapeDtypeStruct(s, np.float32) for s in shapes(*arrays)]
         return jax.ffi.ffi_call(target, results)(*arrays, **{key: np.float64(x) for key, x in options.items()})
@@ -94,7 +83,7 @@ def _tangent(x: jax.Array, *of_channels_and_dx: jax.Array) -> tuple[jax.Array, .
 
 
 def _pull_back(results: int, x: jax.Array, mean: jax.Array, scale: jax.Array, weight: jax.Array) -> Callable:
-    """What gives the gradients by ``_tangent``'s last three arguments, in which it is linear, of those by its first results."""
+    """Return the transpose of ``_tangent``, which is linear in its last three arguments, restricted to its first results."""
     none = jnp.zeros_like(weight)
     return jax.vjp(lambda *linear: _tangent(x, mean, scale, weight, *linear)[:results], x, none, none)[1]
 
@@ -117,7 +106,7 @@ _tangent_p = _several("batch_norm_tangent", _tangent, _one_of_all)
 
 
 def _transposed(cotangents: Sequence[Any], *operands: Any) -> list[Any]:
-    """The gradients of ``_tangent`` by its last three: of the result alone, as they mostly are, they are computed here."""
+    """Transpose ``_tangent`` by its last three arguments. The handler does so if only the result has a cotangent."""
     *given, dx, dweight, dbias = operands
     made = list(map(ad.instantiate_zeros, cotangents))
     of_result_alone = all(type(c) is ad.Zero for c in cotangents[1:])
@@ -129,14 +118,14 @@ ad.primitive_transposes[_tangent_p] = _transposed
 
 
 def statistics(x: jax.Array, axes: tuple[int, ...], eps: float, correction: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """What ``_normal_formulas.statistics`` gives, of what this ``normalizes``."""
+    """Return ``_normal_formulas.statistics``, computed by the handlers."""
     mean, var, scale = (v.reshape(_along(x)[1]) for v in _statistics_p.bind(x, eps=float(eps), correction=float(correction)))
     return mean, var, scale
 
 
 def tangent(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: formulas.Affine, dx: jax.Array, dweight: formulas.Affine,
             dbias: formulas.Affine, axes: tuple[int, ...]) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """What ``_normal_formulas.tangent`` gives, of what this ``normalizes``."""
+    """Return ``_normal_formulas.tangent``, computed by the handlers."""
     weight = jnp.ones_like(mean) if weight is None else weight
     dweight, dbias = (jnp.zeros_like(mean) if d is None else d for d in (dweight, dbias))
     mean, scale, weight, dweight, dbias = (v.reshape(-1) for v in (mean, scale, weight, dweight, dbias))
@@ -146,7 +135,7 @@ def tangent(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: formulas.Af
 
 
 def host_statistics(eps: float, correction: float) -> Callable[[np.ndarray], list[np.ndarray]]:
-    """What computes the statistics of an array of NumPy's."""
+    """Return a function that computes the statistics of a NumPy array."""
     def run(x: np.ndarray) -> list[np.ndarray]:
         made = [np.empty(x.shape[1], np.float32) for _ in range(3)]
         library.batch_statistics(np.ascontiguousarray(x), eps, correction, made)
@@ -155,12 +144,12 @@ def host_statistics(eps: float, correction: float) -> Callable[[np.ndarray], lis
 
 
 def host_gradients(*arrays: np.ndarray) -> list[np.ndarray]:
-    """The gradients of arrays of NumPy's."""
+    """Return the gradients of batch norm for NumPy arrays."""
     made = [np.empty(shape, np.float32) for shape in _one_of_all(*arrays)]
     library.batch_norm_gradients([np.ascontiguousarray(a) for a in arrays], made)
     return made
 
 
 def sums_in(text: str) -> int:
-    """How many of these sums there are in a program of that text (StableHLO)."""
+    """Return how many of these handlers a program's text (StableHLO) calls."""
     return text.count(f"@{library.STATISTICS}") + text.count(f"@{library.GRADIENTS}")

@@ -1,17 +1,7 @@
-"""A convolution by oneDNN as an op of JAX, with its derivatives: of its three arrays each is bilinear in the two others.
+"""Convolutions by oneDNN as an op of JAX with derivatives: each of its three arrays is bilinear in the two others.
 
-Milliseconds of a convolution and its gradients of input and filters, 3x3, on 2 cores of an Intel machine with AVX-512, each
-called alone:
-
-| channels, image, batch | without oneDNN | with it | PyTorch |
-|---|---|---|---|
-| 64 to 64, 32x32, 8 | 2.8 5.3 6.6 | 2.2 4.3 4.3 | 2.2 4.5 4.4 |
-| 16 to 16, 64x64, 4 | 0.8 1.4 2.0 | 0.5 0.9 1.0 | 0.4 0.9 0.9 |
-| 256 to 256, 8x8, 8 | 3.2 6.1 6.0 | 2.1 4.0 4.3 | 1.9 3.9 4.4 |
-| 16 to 16, 14x14, 4 | 0.10 0.22 0.26 | 0.05 0.15 0.15 | 0.07 0.20 0.20 |
-
-A convolution takes about the same time on the host, where it needs no compiler, as in a program, whose compiling takes less
-without it. On the host OpenMP's threads compute it, in a program XLA's, each some of the images.
+On the host OpenMP's threads compute it, in a program XLA's threads, each of them some of the images. See
+docs/measurements/formulas.md for times.
 """
 from __future__ import annotations
 
@@ -32,13 +22,13 @@ from jtorch.ops._onednn import library
 from jtorch.ops.nn._how import How
 
 INPUT, FILTERS, RESULT = ARRAYS = range(3)
-LEAST = 100_000         # operations; less is over before anybody is called
+LEAST = 100_000         # multiplications and additions; for fewer calling oneDNN costs more than it saves
 
 Formula = Callable[[jax.Array, jax.Array, How, int], jax.Array]
 
 
 class Geometry(NamedTuple):
-    """The shapes of a convolution's arrays and how the filters go over the input."""
+    """The shapes of a convolution's arrays and its configuration."""
 
     input: tuple[int, ...]
     filters: tuple[int, ...]
@@ -48,11 +38,11 @@ class Geometry(NamedTuple):
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Those of the arrays."""
+        """The shapes of input, filters and result."""
         return self.input, self.filters, self.result
 
     def numbers(self, kind: int) -> np.ndarray:
-        """All of it in a row, as ``convolution.cc`` reads it. ``kind``: which of the arrays is computed."""
+        """Return the geometry as a flat array for ``convolution.cc``. ``kind``: the array to compute."""
         stride, padding, dilation, _ = self.how
         low, high = zip(*padding, strict=True)
         rows = [(kind, self.groups, len(stride)), *self.shapes, stride, low, high, dilation]
@@ -65,7 +55,7 @@ class Geometry(NamedTuple):
 
 
 def takes(x: jax.Array, geometry: Geometry) -> bool:
-    """Whether convolutions of this geometry, of ``x``'s dtype, are for oneDNN: it is there, and there is enough to do."""
+    """Return whether convolutions of this geometry, of ``x``'s dtype, are for oneDNN: it is there, and there is enough to do."""
     if x.dtype != np.float32 or is_spread() or is_portable() or library.version() is None:
         return False
     pads = [n for pair in geometry.how.padding for n in pair]
@@ -78,11 +68,9 @@ def _is_quick(kind: int, geometry: Geometry) -> bool:
 
 
 def _goes_astray(kind: int, geometry: Geometry) -> bool:
-    """Whether oneDNN's kernel might write beside its array: that of the filters' gradient in small padded volumes.
+    """Return whether oneDNN's kernel might write out of bounds: for the filters' gradient of small padded volumes.
 
-    Of 14,208 random geometries in three dimensions, on pages between which nothing may be touched, 348 wrote there or gave wrong
-    numbers (oneDNN 3.2.0; PyTorch 2.13's gives such too); all are among these. In one and two dimensions, and for the other
-    arrays, none of 280,000 did.
+    oneDNN 3.2.0 writes out of bounds, or gives wrong numbers, for some of these geometries. See docs/measurements/formulas.md.
     """
     size, filters, how = geometry.input[2:], geometry.filters[2:], geometry.how
     return kind == FILTERS and len(size) == 3 and max(how.padding[0]) > 0 \
@@ -90,17 +78,18 @@ def _goes_astray(kind: int, geometry: Geometry) -> bool:
 
 
 def is_quick(kind: int, geometry: Geometry) -> bool:
-    """Whether oneDNN has a kernel of its own for this array on this processor, and one to be relied on.
+    """Return whether oneDNN has a fast and correct kernel for this array on this processor.
 
-    Where a size is left open that is not known yet, and taken to be so: the host asks again.
+    With symbolic sizes the answer is True, and the host asks again for the known sizes.
     """
     return not check.are_known([n for shape in geometry.shapes for n in shape]) or _is_quick(kind, geometry)
 
 
 def computed(kind: int, arrays: Sequence[jax.Array], geometry: Geometry, formula: Formula) -> jax.Array:
-    """One of a convolution's arrays of the two others, in the order input, filters, result; of a geometry that oneDNN ``takes``.
+    """Compute one of a convolution's arrays from the two others, given in the order input, filters, result.
 
-    What it has no quick kernel for is computed by ``formula(input, filters, how, groups)`` and its derivatives.
+    oneDNN must ``take`` the geometry. If it has no fast kernel, ``formula(input, filters, how, groups)`` and its derivatives
+    are used.
     """
     if not is_quick(kind, geometry):
         return _by_formula(*arrays, kind=kind, geometry=geometry, formula=formula)
@@ -139,7 +128,7 @@ mlir.register_lowering(_primitive, _lowered, platform="cpu")
 
 
 def _transposed(number: int) -> Callable:
-    """The derivative by one of the operands: its array, of the cotangent and the other operand."""
+    """Return the transpose rule by one operand: it computes the operand's array from the cotangent and the other operand."""
     def rule(cotangent: jax.Array, *operands: Any, kind: int, geometry: Geometry, formula: Formula) -> jax.Array:
         names = [array for array in ARRAYS if array != kind]
         given = {kind: cotangent, names[1 - number]: operands[1 - number]}
@@ -152,7 +141,7 @@ ad.defbilinear(_primitive, _transposed(0), _transposed(1))
 
 def _batched(arrays: Sequence[jax.Array], dims: Sequence[int | None], *, kind: int, geometry: Geometry,
              formula: Formula) -> tuple[jax.Array, int]:
-    """Several convolutions: with the same filters one of more images, else as the formula does it."""
+    """Return a batch of convolutions: one convolution of more images if the filters are shared, else the formula's batching."""
     rule = functools.partial(_by_formula, kind=kind, geometry=geometry, formula=formula)
     images, filters = (0, 1) if kind == RESULT else (1, 0)
     along = dims[images]
@@ -170,7 +159,7 @@ batching.primitive_batchers[_primitive] = _batched
 
 
 def host_function(kind: int, geometry: Geometry) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """What computes the array of two of NumPy's."""
+    """Return a function that computes the array from two NumPy arrays."""
     numbers, shape = geometry.numbers(kind), geometry.shapes[kind]
 
     def run(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""oneDNN and what calls it: found, loaded, and made known to JAX."""
+"""Loading of oneDNN and of the library that calls it, and registration of its handlers with JAX."""
 from __future__ import annotations
 
 import contextlib
@@ -19,7 +19,7 @@ from jtorch._base.once import once
 from jtorch.speedups import is_stale
 
 PACKAGE, LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
-CONVOLUTION, PRODUCT, SHARED_PRODUCT, STATISTICS, GRADIENTS = HANDLERS = (         # as XLA's programs call them
+CONVOLUTION, PRODUCT, SHARED_PRODUCT, STATISTICS, GRADIENTS = HANDLERS = (         # names in XLA's programs
     "jtorch_onednn_convolution", "jtorch_onednn_product", "jtorch_onednn_shared_product", "jtorch_batch_statistics",
     "jtorch_batch_norm_gradients")
 _POINTER = ctypes.c_void_p
@@ -27,7 +27,7 @@ _POINTER = ctypes.c_void_p
 
 @once
 def version() -> str | None:
-    """oneDNN's version, as ``"3.2.0"``; None where it is not installed, or can't be loaded. Then nothing is given to it."""
+    """Return oneDNN's version, such as ``"3.2.0"``, or None if it is not installed or cannot be loaded."""
     library = _library()
     if library is None:
         return None
@@ -36,23 +36,23 @@ def version() -> str | None:
 
 
 def is_quick(numbers: np.ndarray) -> bool:
-    """Whether oneDNN has a kernel of its own for a convolution of these numbers (see ``convolution.cc``) on this processor."""
+    """Return whether oneDNN has an optimized kernel on this processor for ``Geometry.numbers`` (see ``convolution.cc``)."""
     return bool(_library().jtorch_onednn_is_quick(numbers.ctypes.data))
 
 
 def convolve(numbers: np.ndarray, a: np.ndarray, b: np.ndarray, made: np.ndarray) -> None:
-    """Computes ``made`` of the two other arrays of a convolution. All are float32 and densely packed."""
+    """Compute ``made`` from the two other arrays of a convolution. All arrays are float32 and contiguous."""
     if not _library().jtorch_onednn_convolve(numbers.ctypes.data, a.ctypes.data, b.ctypes.data, made.ctypes.data):
         raise MemoryError("oneDNN could not compute a convolution")
 
 
 def batch_statistics(x: np.ndarray, eps: float, correction: float, made: list[np.ndarray]) -> None:
-    """Computes mean, variance and scale of channels (see ``_normal_formulas.statistics``). All are float32 and densely packed."""
+    """Compute mean, variance and scale of channels into ``made``. All arrays are contiguous float32."""
     _library().jtorch_host_batch_statistics(_sizes(x).ctypes.data, eps, correction, x.ctypes.data, *[m.ctypes.data for m in made])
 
 
 def batch_norm_gradients(arrays: list[np.ndarray], made: list[np.ndarray]) -> None:
-    """Computes the gradients of input, weight and bias of input, mean, scale, weight, and the result's gradient."""
+    """Compute the gradients of input, weight and bias. ``arrays``: input, mean, scale, weight and the result's gradient."""
     _library().jtorch_host_batch_norm_gradients(_sizes(arrays[0]).ctypes.data, *[a.ctypes.data for a in (*arrays, *made)])
 
 
@@ -65,7 +65,7 @@ _loaded: list[Any] = []
 
 
 def use_threads(n: int) -> None:
-    """How many threads a convolution may use from now on; 0: as many as OpenMP has."""
+    """Set the number of threads of a convolution. 0 means all of OpenMP's threads."""
     _threads[0] = n
     for library in _loaded:
         library.jtorch_onednn_use_threads(n)
@@ -73,13 +73,13 @@ def use_threads(n: int) -> None:
 
 @once
 def _library() -> Any:
-    """What calls oneDNN, with oneDNN loaded; None where there is not both."""
+    """Load oneDNN and the library that calls it. Return the library, or None if one of them is missing."""
     if not ONEDNN:
         return None
     built, installed = _built(), _installed()
     if built is None or installed is None:
         return None
-    with contextlib.suppress(OSError, AttributeError, jax.errors.JaxRuntimeError):    # another JAX's handlers, another oneDNN
+    with contextlib.suppress(OSError, AttributeError, jax.errors.JaxRuntimeError):    # built for another JAX or oneDNN
         library: Any = ctypes.CDLL(str(built))
         for name, count in (("load", 1), ("is_quick", 1), ("convolve", 4)):
             getattr(library, f"jtorch_onednn_{name}").argtypes = [_POINTER] * count
@@ -112,7 +112,7 @@ def _installed() -> Path | None:
 
 @contextlib.contextmanager
 def _threads_that_sleep() -> Iterator[None]:
-    """OpenMP's threads, which it makes up its mind about when it is loaded, are to sleep between convolutions: XLA's wait."""
+    """Make OpenMP's threads sleep between convolutions, so that XLA's threads get the cores. OpenMP reads this when loaded."""
     if "OMP_WAIT_POLICY" in os.environ:
         yield
         return

@@ -1,18 +1,7 @@
 """Products of float32 matrices in XLA's programs for the CPU, computed by oneDNN in XLA's threads (see ``product.cc``).
 
-XLA computes one of several matrices in one thread, and one of up to some 1e8 operations too. Microseconds of a product, one of 20
-that need each other, 2 cores of an Intel machine with AVX-512:
-
-| matrices, rows, length, columns | XLA | oneDNN | NumPy |
-|---|---|---|---|
-| 1, 128, 128, 128 | 32 | 23 | 31 |
-| 1, 768, 96, 96 | 83 | 51 | 53 |
-| 1, 768, 96, 288 | 204 | 124 | 144 |
-| 1, 768, 96, 384 | 243 | 168 | 201 |
-| 1, 256, 784, 512 | 731 | 607 | 754 |
-| 1, 1024, 512, 512 | 1699 | 1442 | 1719 |
-| 48, 64, 24, 64 | 85 | 52 | 81 |
-| 96, 128, 64, 128 | 1508 | 734 | 1884 |
+XLA computes a batch of matrices, and single products up to a certain size, in one thread. See docs/measurements/formulas.md for
+times.
 """
 from __future__ import annotations
 
@@ -26,15 +15,15 @@ from jax.extend.mlir.dialects import stablehlo
 
 from jtorch.ops._onednn import library
 
-LEAST_SIZE = 4          # rows and columns; with fewer it is the product of a matrix and a vector, or nearly
-LEAST = 1_000_000       # operations
-LEAST_OF_ONE = 100_000  # and of each of several products
-MOST_BESIDE = 1e8       # of more, XLA uses the cores that the calling thread leaves: a step of an MLP 7.7 ms, in shares 8.9
-LEAST_LENGTH, LEAST_LENGTH_ALONE = 8, 64        # of a sum, where other threads help, and where not
+LEAST_SIZE = 4          # rows and columns; XLA is as fast for matrix-vector products
+LEAST = 1_000_000       # multiplications and additions of all products; for fewer XLA is as fast
+LEAST_OF_ONE = 100_000  # multiplications and additions of each product of a batch
+MOST_BESIDE = 1e8       # multiplications and additions; above, XLA itself uses the cores that the calling thread leaves free
+LEAST_LENGTH, LEAST_LENGTH_ALONE = 8, 64        # terms of each sum, with and without help of other threads
 
 
 class Product(NamedTuple):
-    """Of so many matrices: of rows x length, or what is transposed to that, by length x columns."""
+    """A batch of ``matrices`` products of (rows, length) by (length, columns); each side may be stored transposed."""
 
     matrices: int
     rows: int
@@ -44,7 +33,7 @@ class Product(NamedTuple):
     right_transposed: bool
 
     def is_for_onednn(self, spreads: bool, beside: bool) -> bool:
-        """Whether oneDNN is quicker than XLA, which computes several products in one thread. See ``lowered``."""
+        """Return whether oneDNN is faster than XLA, which computes a batch in one thread. For the arguments see ``lowered``."""
         each = 2 * self.rows * self.columns * self.length
         if min(self.rows, self.columns) < LEAST_SIZE:
             return False
@@ -54,23 +43,22 @@ class Product(NamedTuple):
         return least <= each <= most and self.length >= LEAST_LENGTH
 
     def transposed(self) -> Product:
-        """The product of the same matrices in the other order, each transposed, which is its result transposed."""
+        """Return the transposed product: both sides transposed, in the other order."""
         return Product(self.matrices, self.columns, self.rows, self.length, not self.right_transposed, not self.left_transposed)
 
 
 class Side(NamedTuple):
-    """One of the two arrays of a product, a value of MLIR. The first ``batch`` dimensions are those of several matrices."""
+    """One side of a product, an MLIR value. Its first ``batch`` dimensions are batch dimensions."""
 
     array: Any
     shape: tuple[int, ...]
-    summed: tuple[int, ...]     # dimensions that are summed over
+    summed: tuple[int, ...]     # the contracted dimensions
     batch: int
 
     def as_it_lies(self) -> Side | None:
-        """The same; of one that is transposed what it was transposed from. None if that is not rows and columns.
+        """Return the side before its transposition, if it has one. Return None if that is not a matrix of rows and columns.
 
-        XLA does without a transposition within each of several matrices, but one on its own is slow: a ResNet-50's step spent
-        77 ms on those around products that were given to oneDNN.
+        XLA fuses a transposition into its own products, but a separate transposition before oneDNN's product is slow.
         """
         order = _order(self.array.owner)
         if order is None or order[:self.batch] != list(range(self.batch)):
@@ -82,13 +70,13 @@ class Side(NamedTuple):
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """How many matrices, and of each what is kept and what is summed over."""
+        """The numbers of matrices, of kept elements and of contracted elements of each matrix."""
         length = prod([self.shape[d] for d in self.summed])
         return prod(self.shape[:self.batch]), prod(self.shape[self.batch:]) // max(length, 1), length
 
     @property
     def is_summed_first(self) -> bool | None:
-        """Whether what is summed over comes before what is kept; None if it lies in between."""
+        """Whether the contracted dimensions precede the kept ones, or None if they are interleaved."""
         n, ndim = len(self.summed), len(self.shape)
         if self.summed == tuple(range(ndim - n, ndim)):
             return False
@@ -96,7 +84,7 @@ class Side(NamedTuple):
 
 
 def product_of(left: Side, right: Side) -> Product | None:
-    """The product of two arrays as they lie; None if one would have to be moved."""
+    """Return the product of two sides in their memory order, or None if a side would have to be copied."""
     (matrices, rows, length), (_, columns, _) = left.sizes, right.sizes
     if left.is_summed_first is None or right.is_summed_first is None:
         return None
@@ -104,9 +92,10 @@ def product_of(left: Side, right: Side) -> Product | None:
 
 
 def lowered(traced: Any, spreads: bool, beside: bool) -> Any:
-    """``traced.lower()`` for a CPU, with the products that are oneDNN's. JAX keeps it: the same lowered again has them too.
+    """Return ``traced.lower()`` for a CPU, with products replaced by calls of oneDNN.
 
-    ``spreads``: over XLA's threads. ``beside``: while the thread that has called the program goes on.
+    JAX caches the changed module. ``spreads``: products run on several of XLA's threads. ``beside``: the program runs while its
+    calling thread continues.
     """
     made = traced.lower()
     module = made.compiler_ir()
@@ -119,9 +108,9 @@ def lowered(traced: Any, spreads: bool, beside: bool) -> Any:
 
 
 def _products(operation: Any) -> Iterator[Any]:
-    """All products of matrices in an operation of StableHLO, as a module, a function or a loop.
+    """Yield all matrix products inside a StableHLO operation, such as a module, a function or a loop.
 
-    Not by ``walk``, which can't be interrupted: what a callback raises comes out as a RuntimeError.
+    ``walk`` cannot be interrupted, since it turns an exception of its callback into a RuntimeError.
     """
     for region in operation.regions:
         for block in region.blocks:
@@ -151,7 +140,7 @@ def _give_one(operation: Any, spreads: bool, beside: bool) -> None:
 
 
 def _sides(operation: Any) -> list[Side]:
-    """Those of a product of float32 as they lie, or none."""
+    """Return the two sides of a float32 product, or an empty list for other products."""
     types = [ir.RankedTensorType(value.type) for value in (*operation.operands, *operation.results)]
     numbers = stablehlo.DotDimensionNumbers(operation.attributes["dot_dimension_numbers"])
     several = [list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)]
@@ -164,21 +153,21 @@ def _sides(operation: Any) -> list[Side]:
 
 
 def _order(owner: Any) -> list[int] | None:
-    """What an operation transposes by, if it does."""
-    operation = getattr(owner, "operation", None)       # an argument belongs to a block
+    """Return the permutation of a transposition, or None for other operations."""
+    operation = getattr(owner, "operation", None)       # a block owns arguments
     if operation is None or operation.name != "stablehlo.transpose":
         return None
     return list(ir.DenseI64ArrayAttr(operation.attributes["permutation"]))
 
 
 def _transpositions(result: Any, batch: int) -> list[Any]:
-    """Who transposes each of several results by itself, which XLA does without."""
+    """Return the transpositions of a batched result that keep the batch dimensions. XLA needs none of them."""
     users = [use.owner.operation for use in result.uses]
     return [user for user in users if (order := _order(user)) is not None and order[:batch] == list(range(batch))]
 
 
 def _call(handler: str, product: Product, arrays: Sequence[Any], made: Any) -> Any:
-    """Calls a handler, as ``jax.ffi.ffi_call`` writes it."""
+    """Return the call of a handler, in the form that ``jax.ffi.ffi_call`` emits."""
     types = [ir.RankedTensorType(each) for each in (*[array.type for array in arrays], made)]
     layouts = [_attribute(range(each.rank)[::-1], ir.IndexType.get()) for each in types]
     numbers = _attribute(product, None)
@@ -196,5 +185,5 @@ def _attribute(numbers: Sequence[int], kind: Any) -> Any:
 
 
 def products_in(text: str) -> int:
-    """How many products oneDNN computes in a program of that text (StableHLO)."""
+    """Return how many products oneDNN computes in a program's text (StableHLO)."""
     return text.count(f"@{library.PRODUCT}(") + text.count(f"@{library.SHARED_PRODUCT}(")

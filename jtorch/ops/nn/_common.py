@@ -1,4 +1,4 @@
-"""What the ops of torch.nn.functional share: the decorator, dtype checks, reductions and per-dimension arguments."""
+"""Functions shared by the ops of torch.nn.functional: decorator, dtype checks, reductions and per-dimension arguments."""
 from __future__ import annotations
 
 import functools
@@ -16,7 +16,7 @@ from jtorch.ops.registry import op
 
 
 def functional(fn: Callable | None = None, /, **facts) -> Any:
-    """``@op`` for a function of torch.nn.functional, which has neither a method nor ``out=``."""
+    """Declare an op of torch.nn.functional, which has neither a method nor ``out=``."""
     if fn is None:
         return lambda f: functional(f, **facts)
     facts.setdefault("inplace", False)
@@ -26,52 +26,52 @@ def functional(fn: Callable | None = None, /, **facts) -> Any:
 
 
 def size_text(shape: Sequence[int]) -> str:
-    """How PyTorch prints a shape in a message."""
+    """Return a shape as PyTorch's messages print it."""
     return f"torch.Size({list(shape)})"
 
 
 def require_float(x: jax.Array, kernel: str) -> None:
-    """NotImplementedError, as PyTorch's kernel of that name gives, unless ``x`` is real floating."""
+    """Raise the NotImplementedError of a PyTorch kernel unless ``x`` is real floating."""
     if not promotion.is_float(np.dtype(x.dtype)):
         raise not_implemented(kernel, x.dtype)
 
 
 def not_implemented(kernel: str, dtype) -> NotImplementedError:
-    """The error of a kernel that does not know a dtype."""
+    """Return the error of a kernel that does not support a dtype."""
     return NotImplementedError(f"\"{kernel}\" not implemented for '{check.scalar_name(dtype)}'")
 
 
 def common_dtype(*dtypes) -> np.dtype:
-    """The smallest dtype that holds all of ``dtypes``."""
+    """Return the dtype to which all of ``dtypes`` promote."""
     return functools.reduce(promotion.promote_types, map(np.dtype, dtypes))
 
 
 def magnitude(x: jax.Array) -> jax.Array:
-    """The absolute value, whose gradient at 0 is 0 (that of ``jnp.abs`` is 1)."""
+    """Return the absolute value. Its gradient at 0 is 0, while that of ``jnp.abs`` is 1."""
     return jnp.abs(x) if promotion.is_complex(np.dtype(x.dtype)) else x * jnp.sign(x)
 
 
 def clamp_min(x: jax.Array, low) -> jax.Array:
-    """``x`` or ``low`` if that is more. The gradient passes where they are equal (``jnp.maximum`` halves it)."""
+    """Return the maximum of ``x`` and ``low``. The gradient passes if they are equal, while ``jnp.maximum`` halves it."""
     return jnp.where(x < low, jnp.asarray(low, x.dtype), x)
 
 
 def reduction_from_legacy(size_average: bool | None, reduce: bool | None) -> str:
-    """The reduction that the deprecated arguments mean."""
+    """Return the reduction that the deprecated arguments mean."""
     if reduce is not None and not reduce:
         return "none"
     return "mean" if size_average is None or size_average else "sum"
 
 
 def warn_of_legacy(size_average: bool | None, reduce: bool | None) -> str:
-    """The reduction that the deprecated arguments mean, with PyTorch's warning."""
+    """Return the reduction that the deprecated arguments mean, with PyTorch's warning."""
     reduction = reduction_from_legacy(size_average, reduce)
     warned.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     return reduction
 
 
 def warn_of_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> None:
-    """PyTorch's warnings of deprecated ways to say how a loss is reduced."""
+    """Give PyTorch's warnings for deprecated arguments of a loss's reduction."""
     if size_average is not None or reduce is not None:
         warn_of_legacy(size_average, reduce)
     elif reduction == "elementwise_mean":
@@ -79,7 +79,7 @@ def warn_of_reduction(size_average: bool | None, reduce: bool | None, reduction:
 
 
 def _reduction_warner(fn: Callable) -> Callable | None:
-    """What an op with the deprecated arguments warns of."""
+    """Return the ``warns`` function of an op with deprecated reduction arguments, or None."""
     names = list(inspect.signature(fn).parameters)
     if "size_average" not in names:
         return None
@@ -92,7 +92,7 @@ def _reduction_warner(fn: Callable) -> Callable | None:
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """``none``, ``mean`` or ``sum`` from a loss's arguments, of which the first two are deprecated."""
+    """Return ``none``, ``mean`` or ``sum`` from a loss's arguments; the first two are deprecated."""
     if size_average is not None or reduce is not None:
         return reduction_from_legacy(size_average, reduce)
     if reduction == "elementwise_mean":
@@ -103,7 +103,7 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
 
 
 def reduced(loss: jax.Array, reduction: str) -> jax.Array:
-    """``loss`` itself, its mean or its sum; integers sum to int64."""
+    """Return ``loss``, its mean or its sum. Integers sum to int64."""
     if reduction == "mean":
         check.require(promotion.is_inexact(np.dtype(loss.dtype)), "mean(): could not infer output dtype. Input dtype "
                       f"must be either a floating point or complex dtype. Got: {check.scalar_name(loss.dtype)}")
@@ -114,7 +114,7 @@ def reduced(loss: jax.Array, reduction: str) -> jax.Array:
 
 
 def ntuple(value: int | Sequence[int], n: int, name: str, op_name: str) -> tuple[int, ...]:
-    """``value`` once per spatial dimension: an int or a list of one stands for all ``n``."""
+    """Return ``value`` for each of ``n`` spatial dimensions. An int or a list of one int applies to all."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if len(values) == 1:
         return values * n

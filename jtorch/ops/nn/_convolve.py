@@ -1,7 +1,7 @@
-"""A convolution as what is the quickest on CPUs for its shapes: XLA's own, products, sums of shifted products.
+"""Convolutions by the formula that is fastest on CPUs for their shapes: XLA's own, products, sums of shifted products.
 
-Which formula it is depends on shapes and dtypes only. Figures are milliseconds of processor time, one thread, Intel with AVX-512,
-of the convolution and its gradients of input and filters, unless they say otherwise. Accelerators have one that is always right.
+The choice depends on shapes and dtypes only. docs/measurements/formulas.md has the times behind it. Accelerators always use XLA's
+convolution.
 """
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from jtorch.ops.nn._how import How, bilinear, library
 from jtorch.ops.nn._shifted_products import depthwise, has_few_terms, plain_sum, spread_sum
 
 MAX_TAPS = 25
-MAX_PHASES, MAX_SHIFTS = 16, 100     # XLA would take long to compile more
+MAX_PHASES, MAX_SHIFTS = 16, 100     # more phases or shifts would take XLA long to compile
 MAX_GROUPS, GROUPED_CHANNELS = 32, 32
 _PRODUCTS = (np.float32, np.float64, np.complex64, np.complex128)
 
 
 def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups: int, spread=None) -> jax.Array:
-    """The cross-correlation of ``x`` (N, C, …) with filters (O, C/groups, …); ``padding``: pairs, which may be negative.
+    """Return the cross-correlation of ``x`` (N, C, …) with filters (O, C/groups, …). ``padding``: pairs, possibly negative.
 
-    Of 16-bit floats a CPU gives it in float32, in which it computes them, so that it is rounded with the bias added.
+    On a CPU 16-bit floats give a float32 result, which the caller rounds after adding the bias.
     """
     how = How(tuple(stride), tuple(map(tuple, padding)), tuple(dilation), tuple(spread or (1,) * len(stride)))
     if is_accelerated():
@@ -43,13 +43,13 @@ def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups:
     return _by_formula(x, weight, how, groups, spread is not None)
 
 
-FEW_PLACES = 8      # the filters are so many times as many
+FEW_PLACES = 8      # filters per result position; from here on a product of patches is used instead of oneDNN
 
 
 def _onednns(x: jax.Array, weight: jax.Array, how: How, groups: int) -> _onednn.Geometry | None:
-    """What oneDNN is to compute; None if it is not asked.
+    """Return the geometry for oneDNN, or None if oneDNN should not compute this convolution.
 
-    Filters of one place, and few places of many filters, are products, which XLA is as quick at.
+    Filters of size 1 and small results of many filters are matrix products, at which XLA is as fast.
     """
     sizes, taps = how.out_size(x.shape[2:], weight.shape[2:]), math.prod(weight.shape[2:])
     geometry = _onednn.Geometry(x.shape, weight.shape, (x.shape[0], weight.shape[0], *sizes), how, groups)
@@ -62,9 +62,9 @@ def _onednns(x: jax.Array, weight: jax.Array, how: How, groups: int) -> _onednn.
 
 def convolve_transposed(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups: int,
                         sizes: tuple[int, ...]) -> jax.Array:
-    """The transpose of ``convolve`` as a linear map of images of these ``sizes``, padded by ``padding`` on both sides.
+    """Return the transpose of ``convolve`` as a linear map of images of ``sizes``, padded by ``padding`` on both sides.
 
-    It is the gradient of these images with ``x`` as that of the result: by oneDNN, or as a convolution of ``x`` spread out.
+    It is the gradient of such images if ``x`` is the result's gradient, computed by oneDNN or as a convolution of dilated ``x``.
     """
     how = How(tuple(stride), tuple([(p, p) for p in padding]), tuple(dilation), (1,) * len(sizes))
     geometry = _onednn.Geometry((x.shape[0], weight.shape[1] * groups, *sizes), weight.shape, x.shape, how, groups)
@@ -77,7 +77,7 @@ def convolve_transposed(x: jax.Array, weight: jax.Array, stride, padding, dilati
 
 
 def _flipped(weight: jax.Array, groups: int) -> jax.Array:
-    """The filters of the convolution that a transposed one is: (in, out/groups, …) to (out, in/groups, …), reversed."""
+    """Return the filters for a transposed convolution as a convolution: (in, out/groups, …) to (out, in/groups, …), reversed."""
     inputs, per_group, *kernel = weight.shape
     w = weight.reshape(groups, inputs // groups, per_group, *kernel)
     w = jnp.swapaxes(w, 1, 2).reshape(groups * per_group, inputs // groups, *kernel)
@@ -113,10 +113,9 @@ def _ungrouped(x: jax.Array, weight: jax.Array, how: How, taps: int, transposed:
     return convolution(x, weight, how)
 
 
-# XLA runs groups through its loop for any convolution: 8 groups of 128 channels of 28x28 at batch 8, 3x3, took 22 21 1313; one
-# after the other they take 10 12 10, as products for each tap 23 9 16 (PyTorch 4.4 5.2 5.5).
+# XLA computes grouped convolutions by its generic loop, which is slow. One convolution per group is faster.
 def _group_by_group(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
-    """The convolution of each group by itself, of those of few channels some together."""
+    """Return the convolution group by group; several groups with few channels are joined."""
     inputs = x.shape[1] // groups
     together = max([m for m in range(1, groups + 1) if groups % m == 0 and m * inputs <= GROUPED_CHANNELS], default=1)
     weight, groups = _joined(weight, groups, together), groups // together
@@ -127,12 +126,12 @@ def _group_by_group(x: jax.Array, weight: jax.Array, how: How, groups: int) -> j
     return jnp.concatenate([_ungrouped(a, w, how, taps, transposed) for a, w in parts], 1)
 
 
-# The filters' gradient of few channels a group is that of one group after the other.
+# A convolution with few channels per group, with the gradient of its filters computed group by group.
 _few_channels = bilinear(plain_sum, spread_sum, _group_by_group)
 
 
 def _joined(weight: jax.Array, groups: int, together: int) -> jax.Array:
-    """The filters of so many groups as those of one, which meet the others' channels with zeros."""
+    """Join the filters of several groups to one group, with zeros for the other groups' channels."""
     outputs, inputs, *kernel = weight.shape
     if together == 1:
         return weight
@@ -141,10 +140,9 @@ def _joined(weight: jax.Array, groups: int, together: int) -> jax.Array:
     return jnp.where(own, parts, 0).reshape(outputs, together * inputs, *kernel)
 
 
-# XLA runs three dimensions through that loop too: 16 to 32 channels of 16x32x32 at batch 2, 3x3x3, took 57 111 104; in two
-# dimensions 12 13 17 (PyTorch 7.3 7.9 8.6).
+# XLA computes convolutions over three dimensions by its generic loop too. Two dimensions are faster.
 def _plane_by_plane(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
-    """A convolution over depth, height and width as one over height and width: what a filter meets in depth are channels."""
+    """Return a 3-dim convolution as a 2-dim one over height and width, with the filter's depth as further channels."""
     (n, c), (o, _, deep, *kernel) = x.shape[:2], weight.shape
     stride, dilation = how.stride[0], how.dilation[0]
     x = lax.pad(x, jnp.zeros((), x.dtype), ((0, 0, 0), (0, 0, 0), (*how.padding[0], 0), (0, 0, 0), (0, 0, 0)))
@@ -156,9 +154,8 @@ def _plane_by_plane(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
     return jnp.swapaxes(out.reshape(n, planes, *out.shape[1:]), 1, 2)
 
 
-# The gradient of the filters as XLA computes it, a convolution with filters as large as an image, is slow where these are spread,
-# or where few of them come out: a transposed one of 64 to 32 channels of 16x16 at batch 8, 4x4 by 2, took 89, products of shifted
-# gradients 5.4 (PyTorch 1.8 to 3); 64 to 3 channels of 64x64 at batch 2, 9x9, 142 and 10.3 (PyTorch 9.7).
+# XLA computes the gradient of the filters as a convolution with filters as large as an image. That is slow for dilated inputs and
+# for few output channels. Products of shifted gradients are faster.
 FEW_OUTPUTS, MANY_ROWS = 8, 64
 
 
@@ -167,14 +164,14 @@ def _has_few_outputs(weight: jax.Array) -> bool:
 
 
 def _sum_of_shifts(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
-    """A convolution of stride 1 as a sum of products with each place of the filters, moved to where they go."""
+    """Return a convolution of stride 1 as a sum of shifted products with each filter tap."""
     (o, c, *kernel), n = weight.shape, x.shape[0]
     reach = [(size - 1) * e + 1 for size, e in zip(x.shape[2:], how.spread, strict=True)]
     sizes = [r + low + high - d * (k - 1) for r, (low, high), d, k in zip(reach, how.padding, how.dilation, kernel, strict=True)]
     rows = jnp.swapaxes(x, 0, 1).reshape(c, n * math.prod(x.shape[2:]))
     filters = jnp.moveaxis(weight.reshape(o, c, math.prod(kernel)), 2, 0)
     places = list(np.ndindex(*kernel))
-    together = max(1, MANY_ROWS // max(o, 1))      # places in a product
+    together = max(1, MANY_ROWS // max(o, 1))      # taps per product
     out: list[jax.Array] = []
     for first in range(0, len(places), together):
         some = places[first:first + together]
@@ -186,7 +183,7 @@ def _sum_of_shifts(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
     return jnp.swapaxes(functools.reduce(operator.add, out), 0, 1)
 
 
-# The library's convolution; the gradient of its filters is that of ``_sum_of_shifts``.
+# XLA's convolution, with the gradient of its filters by ``_sum_of_shifts``.
 _with_shifts = bilinear(library, library, _sum_of_shifts)
 
 
@@ -202,9 +199,9 @@ def _filters_in_phases(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
 _transposed = bilinear(_in_phases, library, _filters_in_phases)
 
 
-# Patches of a vision transformer: XLA runs the gradient of the input through zeros, 256 times the work for 16x16 filters.
+# XLA computes the gradient of the input with mostly zeros here. Patches of a vision transformer are an example.
 def _side_by_side(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
-    """The convolution whose stride is the size of its filters, as a product with the parts that they cut the input into."""
+    """Return a convolution whose stride is the filter size, as a product of the filters with the input's patches."""
     out, kernel, dims = how.out_size(x.shape[2:], weight.shape[2:]), weight.shape[2:], len(weight.shape[2:])
     padded = how.padded(x)[(..., *[slice(a * k) for a, k in zip(out, kernel, strict=True)])]
     apart = padded.reshape(*x.shape[:2], *[size for pair in zip(out, kernel, strict=True) for size in pair])
@@ -214,29 +211,24 @@ def _side_by_side(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
     return jnp.moveaxis(made.reshape(x.shape[0], *out, weight.shape[0]), -1, 1)
 
 
-# Of grey pictures of 28x28, with the gradient of the filters: 16 filters of 3x3 at batch 32 took XLA's convolution 1.5 ms and a
-# product for each picture 0.64 (PyTorch 1.3), 32 filters of 5x5 at batch 128 12.0 and 5.8; the gradient of the pictures 3 to 6
-# times less. With 3 channels both take about as long, with 16 the convolution is the quicker one.
+# For images of one channel a product for each image is faster than XLA's convolution. For three channels both take as long.
 def _of_one_channel(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
-    """The convolution as a product of the filters with what each of their places meets."""
+    """Return the convolution as a product of the filters with the patches of the input."""
     return _product_of_each(weight.reshape(weight.shape[0], -1), jnp.squeeze(how.met_by_all(x, weight.shape[2:]), 1))
 
 
 def _product_of_each(weight: jax.Array, x: jax.Array) -> jax.Array:
-    """A matrix product for each sample of the batch: from ``x``'s channels to ``weight``'s rows."""
+    """Return a matrix product for each sample, from the channels of ``x`` to the rows of ``weight``."""
     made = jnp.matmul(jnp.broadcast_to(weight, (x.shape[0], *weight.shape)), x.reshape(*x.shape[:2], math.prod(x.shape[2:])))
     return made.reshape(x.shape[0], weight.shape[0], *x.shape[2:])
 
 
-# A convolution with 1x1 filters is a matrix product. With its gradients XLA's convolution took 11.0 ms for 64 to 64 channels of
-# 32x32 at batch 16, 5.6 for 64 to 256 of 56x56, 2.7 for 512 to 128 of 7x7 at batch 8; a product for each image took 3.6, 2.8 and
-# 4.5, one product with the channels last 5.4, 3.2 and 1.3 (PyTorch: 2.7, 1.8, 1.1). Sums of shifted products for 3x3 filters of
-# many channels took 1.3 to 2.4 times as long as the convolution.
-MANY_PLACES = 256
+# A convolution with 1x1 filters is a matrix product: a product for each large image, or one product with the channels last.
+MANY_PLACES = 256       # elements of an image; from here on a product for each image is faster
 
 
 def _pointwise(x: jax.Array, weight: jax.Array, stride) -> jax.Array:
-    """The convolution with filters of one place."""
+    """Return the convolution with filters of size 1."""
     x, weight = x[(..., *[slice(None, None, s) for s in stride])], weight.reshape(weight.shape[:2])
     if math.prod(x.shape[2:]) >= MANY_PLACES:
         return _product_of_each(weight, x)

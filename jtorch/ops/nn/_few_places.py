@@ -1,17 +1,7 @@
-"""A convolution of few images, or of small ones: as products of patches, or of images cut into blocks.
+"""Convolutions of few or small images, as products of patches or of blocks of images.
 
-XLA's libraries compute the gradient of filters as a convolution whose images are the input channels and whose channels are the
-images: few of them are slow. And an image smaller than the filters that meet it goes through XLA's loop for any convolution.
-Milliseconds of the convolution and its gradients of input and filters, 3x3, medians on 2 cores of an AMD machine with AVX-512:
-
-| channels, image, batch | Eigen | here | PyTorch |
-|---|---|---|---|
-| 512 to 512, 2x2, 4 | 33 30 3.7 | 0.7 0.8 0.9 | 1.5 1.4 6.9 |
-| 512 to 512, 4x4 by 2, 4 | 4.2 46 2.1 | 0.7 0.8 0.8 | 1.6 2.4 2.3 |
-| 512 to 512, 7x7, 1 | 4.5 5.3 3.5 | 1.8 2.2 1.7 | 2.1 2.0 2.4 |
-| 64 to 64, 56x56, 4 | filters 10.3 | 7.8 | 6.3 |
-| 64 to 64, 64x64, 2 | filters 10.4 | 6.8 | 4.1 |
-| 16 to 16, 64x64, 1 | filters 2.1 | 0.4 | 0.3 |
+XLA's libraries compute the gradient of filters as a convolution whose channels are the images, which is slow for few images. An
+image smaller than the filters goes through XLA's slow generic loop. docs/measurements/formulas.md has times.
 """
 from __future__ import annotations
 
@@ -24,11 +14,11 @@ from jax import lax
 
 from jtorch.ops.nn._how import How, bilinear, library
 
-FEW_IMAGES = 4          # below which the gradient of the filters is a product of patches,
-MAX_PLACES = 1024       # if no more places come out
-ENOUGH_IMAGES = 8       # from which on the library is quick at the gradient of the filters
-BLOCKS = 16             # images that it is given otherwise
-MAX_PATCHED = 25        # places of filters: patches of more would take XLA long to compile
+FEW_IMAGES = 4          # images; for fewer the gradient of the filters is a product of patches, if there are at most
+MAX_PLACES = 1024       # this many result positions
+ENOUGH_IMAGES = 8       # images; from here on XLA computes the gradient of the filters fast
+BLOCKS = 16             # images that XLA gets otherwise, by cutting images into blocks
+MAX_PATCHED = 25        # filter taps; patches of more taps would take XLA long to compile
 
 
 def _places(x: jax.Array, weight: jax.Array, how: How) -> int:
@@ -40,12 +30,12 @@ def _may_be_patched(weight: jax.Array) -> bool:
 
 
 def _is_mostly_filters(places: int, weight: jax.Array) -> bool:
-    """Whether patches are much smaller than the filters, which products take as they lie."""
+    """Return whether patches are much smaller than the filters, which need no transposition in products."""
     return 2 * places <= weight.shape[0] and _may_be_patched(weight)
 
 
 def _product_of_patches(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
-    """The convolution as a product of the filters, as they lie, with patches; so is the gradient of the filters."""
+    """Return the convolution as a product of the filters, not transposed, with patches. So is the gradient of the filters."""
     images, outputs, out = x.shape[0], weight.shape[0], how.out_size(x.shape[2:], weight.shape[2:])
     patches = jnp.swapaxes(how.met_by_all(x, weight.shape[2:]), 0, 1)
     made = weight.reshape(outputs, -1) @ jnp.moveaxis(patches, 1, 2).reshape(weight[0].size, images * math.prod(out))
@@ -53,7 +43,7 @@ def _product_of_patches(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
 
 
 def _product_with_rows(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
-    """The same, whose gradient of the input takes the filters as they lie."""
+    """Return the same product in the other order, whose gradient of the input does not transpose the filters."""
     images, outputs, out = x.shape[0], weight.shape[0], how.out_size(x.shape[2:], weight.shape[2:])
     patches = how.met_by_all(x, weight.shape[2:]).reshape(images, weight[0].size, math.prod(out))
     made = jnp.swapaxes(patches, 1, 2).reshape(-1, weight[0].size) @ weight.reshape(outputs, -1).T
@@ -61,7 +51,7 @@ def _product_with_rows(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
 
 
 def _in_blocks(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
-    """The convolution of images cut into blocks of rows, each with the rows of the next that its filters reach."""
+    """Return the convolution of images cut into blocks of rows. Each block includes the following rows that its filters reach."""
     (images, channels), out, padded = x.shape[:2], how.out_size(x.shape[2:], weight.shape[2:]), how.padded(x)
     rows = math.ceil(out[0] / math.ceil(BLOCKS / images))
     blocks, step = math.ceil(out[0] / rows), rows * how.stride[0]
@@ -70,7 +60,7 @@ def _in_blocks(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
         return library(x, weight, how)
 
     def cut(first: int, taken: int) -> jax.Array:
-        """Rows of each block, the first of which begins there."""
+        """Return ``taken`` rows of each block; the first block begins at ``first``."""
         missing = first + blocks * step - padded.shape[2]
         moves = [(0, 0, 0), (0, 0, 0), (-first, missing, 0), *[(0, 0, 0)] * (padded.ndim - 3)]
         laid = lax.pad(padded, jnp.zeros((), x.dtype), moves)
@@ -102,5 +92,5 @@ _convolution = bilinear(_forward, _by_input, _by_filters)
 
 
 def convolution(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
-    """The convolution of all channels, by whichever of these formulas is the quickest for its sizes."""
+    """Return the convolution of all channels by the fastest of these formulas for its sizes."""
     return (_convolution if _places(x, weight, how) and weight.size else library)(x, weight, how)

@@ -1,4 +1,4 @@
-"""How the filters of a convolution go over its input, and what all its formulas have in common."""
+"""The configuration of a convolution (stride, padding, dilation) and functions that all its formulas share."""
 from __future__ import annotations
 
 import functools
@@ -18,7 +18,7 @@ _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
 
 class How(NamedTuple):
-    """Numbers for each dimension behind the channels. ``spread``: how far apart the input's elements are put (transposed)."""
+    """Numbers for each spatial dimension. ``spread``: the dilation of the input, for transposed convolutions."""
 
     stride: tuple[int, ...]
     padding: tuple[tuple[int, int], ...]
@@ -26,37 +26,37 @@ class How(NamedTuple):
     spread: tuple[int, ...]
 
     def without_depth(self) -> How:
-        """The same over the dimensions behind the first."""
+        """Return the configuration without the first spatial dimension."""
         return How(self.stride[1:], self.padding[1:], self.dilation[1:], self.spread[1:])
 
     def with_nothing_around(self) -> How:
-        """The same over an input that has been padded and spread out already."""
+        """Return the configuration for an input that is already padded and dilated."""
         return How(self.stride, ((0, 0),) * len(self.stride), self.dilation, (1,) * len(self.stride))
 
     def out_size(self, size, kernel) -> tuple[int, ...]:
-        """The sizes of the result."""
+        """Return the sizes of the result."""
         return tuple((((a - 1) * e + 1 if a else 0) + low + high - d * (k - 1) - 1) // s + 1
                      for a, k, s, (low, high), d, e in zip(size, kernel, *self, strict=True))
 
     def padded(self, x: jax.Array, images: int = 0) -> jax.Array:
-        """The input spread out and with zeros around it, and so many images of zeros behind."""
+        """Return the input dilated and padded with zeros, with ``images`` more images of zeros at the end."""
         moves = [(low, high, e - 1) for (low, high), e in zip(self.padding, self.spread, strict=True)]
         return lax.pad(x, jnp.zeros((), x.dtype), [(0, images, 0), (0, 0, 0), *moves])
 
     def met(self, padded: jax.Array, place, out) -> jax.Array:
-        """The elements of a padded input that a place of the filters meets, in an array that ends with the sizes ``out``."""
+        """Return the elements of a padded input that one filter tap meets, an array of sizes (..., *out)."""
         lead = padded.ndim - len(out)
         start = [i * d for i, d in zip(place, self.dilation, strict=True)]
         stop = [a + (size - 1) * s + 1 for a, size, s in zip(start, out, self.stride, strict=True)]
         return lax.slice(padded, [0] * lead + start, [*padded.shape[:lead], *stop], [1] * lead + list(self.stride))
 
     def met_by_all(self, x: jax.Array, kernel) -> jax.Array:
-        """What each place of filters of these sizes meets, stacked behind the channels."""
+        """Return the elements that each filter tap meets, stacked after the channels."""
         out, padded = self.out_size(x.shape[2:], kernel), self.padded(x)
         return jnp.stack([self.met(padded, place, out) for place in np.ndindex(*kernel)], 2)
 
     def met_by_row(self, padded: jax.Array, row, out) -> jax.Array:
-        """What a row of the filters meets, in rows as long as the input's. A row is a place without its last number."""
+        """Return the elements that a row of filter taps meets, as full rows. ``row``: a tap without its last index."""
         lead, outer = padded.ndim - len(out), len(out) - 1
         starts = [*(i * d for i, d in zip(row, self.dilation[:outer], strict=True)), 0]
         sizes = [*((size - 1) * s + 1 for size, s in zip(out[:outer], self.stride[:outer], strict=True)), padded.shape[-1]]
@@ -64,11 +64,10 @@ class How(NamedTuple):
         return lax.dynamic_slice(padded, starts, [*padded.shape[:lead], *sizes])
 
 
-# Many channels are left to XLA. On the CPU it gives such a convolution to YNNPACK or to Eigen (engine/convolutions.py). For 64 to
-# 64 channels of 32x32 at batch 8, 3x3, Eigen takes 6.7 6.5 7.9 (PyTorch 4.7 5.8 5.6), a product of patches 22 8 20, a product a
-# tap 17 14 12, and on an AMD machine Winograd's way and the channels last nothing less either.
+# XLA's convolution is the fastest for many channels: it calls YNNPACK or Eigen on the CPU (engine/convolutions.py). Products of
+# patches or taps, Winograd's algorithm and channels-last layouts were slower.
 def library(x: jax.Array, weight: jax.Array, how: How, groups: int = 1) -> jax.Array:
-    """XLA's own convolution."""
+    """Return XLA's convolution."""
     x, how, extra = _with_other_padding(x, weight, how)
     letters = _LETTERS[x.ndim - 2]
     spec = lax.conv_dimension_numbers(x.shape, weight.shape, (f"NC{letters}", f"OI{letters}", f"NC{letters}"))
@@ -79,13 +78,13 @@ def library(x: jax.Array, weight: jax.Array, how: How, groups: int = 1) -> jax.A
 
 
 def _with_other_padding(x: jax.Array, weight: jax.Array, how: How) -> tuple[jax.Array, How, list[int]]:
-    """The same convolution in a form that XLA is right about, and how many places of its result are to be left out in front.
+    """Return an equivalent convolution that XLA compiles correctly, and how many leading elements of its result to drop.
 
-    An input spread out by 2 without padding under filters of 2 XLA takes for a batch (``is_group_dim`` in its
-    conv_operand_swapper.cc), of whatever size, and ends the process where another dimension's filters are larger than its input.
-    Such are transposed convolutions, which get a place more here, and gradients of convolutions by 2 with a padding of 1, which
-    is put around before. What is to be left out of an input (a negative padding) is left out before too: XLA:CPU's convolution
-    reads beside the array where some is left out in front and zeros are put behind.
+    XLA treats a dimension with input dilation 2, no padding and filter size 2 as a batch (``is_group_dim`` in its
+    conv_operand_swapper.cc). It aborts the process if another dimension's filter is larger than its input.
+    Transposed convolutions of this kind get one more element of padding. Gradients of convolutions with stride 2 and padding 1
+    are avoided by padding the input beforehand. Negative padding is also applied beforehand, since XLA:CPU's convolution
+    reads out of bounds with negative padding before and positive padding after.
     """
     each = list(zip(weight.shape[2:], how.stride, how.padding, how.spread, strict=True))
     extra = [int(k == spread == 2 and pads == (0, 0)) for k, _, pads, spread in each]
@@ -97,22 +96,21 @@ def _with_other_padding(x: jax.Array, weight: jax.Array, how: How) -> tuple[jax.
 
 
 def _before(filters: int, stride: int, padding: tuple[int, int], spread: int) -> tuple[int, int]:
-    """What of a dimension's padding is put around, or left out, before the convolution."""
+    """Return the part of a dimension's padding that is applied before the convolution."""
     if spread > 1:
         return 0, 0
     return padding if filters == stride == 2 and padding[0] == 1 else (min(padding[0], 0), min(padding[1], 0))
 
 
 def precision_of_convolutions() -> lax.Precision:
-    """XLA's word for what PyTorch's settings allow; on a CPU it makes no difference."""
+    """Return XLA's precision for PyTorch's settings. It has no effect on a CPU."""
     return lax.Precision.DEFAULT if float32_products.are_quick("conv") else lax.Precision.HIGHEST
 
 
 def computed_once(formula: Callable) -> Callable:
-    """A formula whose result XLA:CPU would compute anew in each loop that reads it: barriers are gone when it fuses loops.
+    """Prevent XLA:CPU from recomputing a formula in each loop that reads its result. Barriers do not survive until fusion.
 
-    So it is a choice whose outcome XLA does not know: whether a number is equal to itself or not. A depthwise convolution of 3x3
-    with the gradient of its filters took 12.7 ms of processor time without, 3.4 with.
+    So the result becomes a branch of a conditional whose outcome XLA cannot know: whether a number equals itself or not.
     """
     def chosen(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
         if not weight.size:
@@ -125,9 +123,9 @@ def computed_once(formula: Callable) -> Callable:
 
 
 def bilinear(out_of: Callable, by_input: Callable, by_weight: Callable) -> Callable:
-    """``out_of(x, weight, *how)``, whose derivatives are those of ``by_input`` and ``by_weight``: formulas of the same.
+    """Return ``out_of(x, weight, *how)`` with the derivatives of ``by_input`` and ``by_weight``, which compute the same function.
 
-    JAX transposes these for the gradients, so each can be written for what its transpose costs.
+    JAX transposes these for the gradients, so each formula can be chosen for the cost of its transpose.
     """
     made = jax.custom_jvp(lambda *args: out_of(args[0], args[1], *args[2]), nondiff_argnums=(2,))
 

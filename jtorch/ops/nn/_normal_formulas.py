@@ -1,4 +1,4 @@
-"""Mean, variance and the derivative of what is normalized by them, as formulas."""
+"""Formulas for mean, variance and the tangent of a normalization."""
 from __future__ import annotations
 
 import math
@@ -11,14 +11,14 @@ Affine = jax.Array | None       # a weight or bias
 
 
 def statistics(x: jax.Array, axes: tuple[int, ...], eps: float, correction: float) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Mean, variance (see ``corrected``), and one by the root of the uncorrected one, of size 1 along ``axes``."""
+    """Return mean, variance (see ``corrected``) and 1 / sqrt(uncorrected variance + eps), with size 1 along ``axes``."""
     mean = jnp.mean(x, axis=axes, keepdims=True)
     var = jnp.mean(jnp.square(x - mean), axis=axes, keepdims=True)
     return mean, corrected(var, x, axes, correction), lax.rsqrt(var + eps)
 
 
 def corrected(var: jax.Array, x: jax.Array, axes: tuple[int, ...], correction: float) -> jax.Array:
-    """A variance divided by ``correction`` less than there are elements, or what is in proportion to one; nan of one element."""
+    """Return a variance scaled to division by n - ``correction`` instead of n, or nan if that is not positive."""
     if not correction:
         return var
     n = math.prod([x.shape[d] for d in axes])
@@ -26,23 +26,23 @@ def corrected(var: jax.Array, x: jax.Array, axes: tuple[int, ...], correction: f
 
 
 def times(x: jax.Array, weight: Affine) -> jax.Array:
-    """``x``, or its product with a weight."""
+    """Return ``x``, or its product with a weight."""
     return x if weight is None else x * weight
 
 
 def plus(x: jax.Array, bias: Affine) -> jax.Array:
-    """``x``, or its sum with a bias."""
+    """Return ``x``, or its sum with a bias."""
     return x if bias is None else x + bias
 
 
 def tangent(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: Affine, dx: jax.Array, dweight: Affine, dbias: Affine,
             axes: tuple[int, ...]) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The derivative of ``centered / s * weight + bias`` with ``centered = x - mean`` and ``s`` the root of the variance.
+    """Return the tangents of ``centered / s * weight + bias``, mean and variance. ``centered = x - mean``, ``s ** 2 = variance``.
 
-    That is ``weight / s * (dx - mean(dx) - centered * mean(dx * centered) / s ** 2) + centered / s * dweight + dbias``; and those
-    of mean and variance. What is alike along ``axes`` is added up before it meets ``dx``, so that the transpose takes two sums
-    over all elements, that of the gradient and that of it times ``centered``, for the gradients of weight and bias and those of
-    ``x`` together. On 2 cores of an Intel machine 16x64x32x32 take 0.23 ms for 0.69 that way, 4x256x16x16 0.14 for 0.24.
+    The first is ``weight / s * (dx - mean(dx) - centered * mean(dx * centered) / s ** 2) + centered / s * dweight + dbias``.
+    Terms that are constant along ``axes`` are combined before they meet ``dx``. So the transpose needs only two sums
+    over all elements, of the gradient and of the gradient times ``centered``, for the gradients of weight, bias and
+    ``x`` together.
     """
     centered = x - mean
     d_mean, along = jnp.mean(dx, axis=axes, keepdims=True), jnp.mean(dx * centered, axis=axes, keepdims=True)

@@ -1,14 +1,6 @@
-"""A convolution of few channels a group, depthwise ones among them, as a sum of shifted products, which XLA fuses.
+"""Convolutions with few channels per group, such as depthwise ones, as sums of shifted products, which XLA fuses.
 
-XLA:CPU runs groups through its loop for any convolution. Milliseconds of a convolution and of its gradients of input and filters,
-3x3 unless it says otherwise, images at batch 8, the least of 25 runs on 2 cores of an AMD machine with AVX-512; before: joined
-groups of 32 channels, one after the other, for depthwise ones the plain derivatives of these sums:
-
-| channels, groups, image | before | these sums | PyTorch |
-|---|---|---|---|
-| 128, depthwise, 28x28 | 0.3 2.2 5.6 | 0.3 0.3 1.3 | 0.3 0.4 0.3 |
-| 96, depthwise 7x7, 28x28 | 1.6 20 26 | 1.1 1.6 5.0 | 0.5 0.9 18 |
-| 128, 32 groups, 28x28 | 6.0 5.3 4.8 | 1.0 1.6 3.6 | 1.1 1.4 16 |
+XLA:CPU computes grouped convolutions by its slow generic loop. docs/measurements/formulas.md has times.
 """
 from __future__ import annotations
 
@@ -24,13 +16,13 @@ from jax import lax
 
 from jtorch.ops.nn._how import How, bilinear, computed_once
 
-IMAGES = 8      # whose products are added before they are summed over the places
-TERMS = 9       # of a sum that XLA gets as one loop
+IMAGES = 8      # images per lot; their products are added before the sum over positions
+TERMS = 9       # terms per loop
 MAX_TERMS = 81
 
 
 class _Sizes(NamedTuple):
-    """What a convolution of ``groups`` has: images, channels and outputs of a group, and sizes over the dimensions behind."""
+    """The sizes of a grouped convolution: images, channels and outputs per group, and spatial sizes."""
 
     images: int
     groups: int
@@ -46,12 +38,12 @@ class _Sizes(NamedTuple):
         return cls(x.shape[0], groups, weight.shape[1], weight.shape[0] // groups, x.shape[2:], weight.shape[2:], out)
 
     def terms(self) -> list[tuple[int, ...]]:
-        """Each input channel of a group with each place of the filters."""
+        """Return all pairs of an input channel of a group and a filter tap."""
         return list(np.ndindex(self.inputs, *self.kernel))
 
 
 def has_few_terms(weight: jax.Array, groups: int) -> bool:
-    """Whether the convolution with these filters is computed here: in groups, of few channels each."""
+    """Return whether this module computes the convolution: it has groups with few channels each."""
     outputs, inputs, *kernel = weight.shape
     return groups > 1 and max(inputs, outputs // groups) * math.prod(kernel) <= MAX_TERMS
 
@@ -62,7 +54,7 @@ def _add(terms):
 
 @computed_once
 def plain_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
-    """The convolution of ``x`` (N, C, …) with filters (O, C/groups, …)."""
+    """Return the convolution of ``x`` (N, C, …) with filters (O, C/groups, …)."""
     s = _Sizes.of(x, weight, how, groups)
     padded = how.padded(x)
     padded = padded.reshape(s.images, groups, s.inputs, 1, *padded.shape[2:])
@@ -77,13 +69,13 @@ def _in_lots(terms: list) -> list[list]:
 
 
 def _each(numbers: jax.Array, s: _Sizes) -> jax.Array:
-    """Numbers beside arrays of places."""
+    """Return numbers reshaped to broadcast against spatial dimensions."""
     return numbers.reshape(*numbers.shape, *[1] * len(s.out))
 
 
 @computed_once
 def spread_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
-    """The same from the input's side: an element goes to where the filters take it. The transpose is like the plain sum."""
+    """Return the convolution by scattering input elements to the results. Its transpose has the form of ``plain_sum``."""
     s = _Sizes.of(x, weight, how, groups)
     filters = weight.reshape(1, groups, s.outputs, s.inputs, *s.kernel)
     places, frame = list(np.ndindex(*s.kernel)), _Frame.of(s, how)
@@ -91,7 +83,7 @@ def spread_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Ar
     for o in range(s.outputs):
         parts = []
         for some in _in_lots(places):
-            own = lax.optimization_barrier(x)        # so that gradients are added lot by lot
+            own = lax.optimization_barrier(x)        # the barrier adds gradients lot by lot
             own = own.reshape(s.images, groups, s.inputs, *s.size)
             parts += [frame.put((own * _each(filters[(slice(None), slice(None), o, slice(None), *place)], s)).sum(2), place)
                       for place in some]
@@ -100,7 +92,7 @@ def spread_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Ar
 
 
 class _Frame(NamedTuple):
-    """Room for all results and for what filters take beyond them, at stride 1."""
+    """An array for all results at stride 1, with room for what filters reach beyond them."""
 
     s: _Sizes
     how: How
@@ -115,7 +107,7 @@ class _Frame(NamedTuple):
         return cls(s, how, before, behind)
 
     def put(self, x: jax.Array, place) -> jax.Array:
-        """An input's elements where this place of the filters takes them."""
+        """Return an input's elements shifted by one filter tap."""
         moves = []
         for i, size, out, step, (low, _), d, e, before, behind in zip(place, self.s.size, self.s.out, *self.how, self.before,
                                                                       self.behind, strict=True):
@@ -124,17 +116,17 @@ class _Frame(NamedTuple):
         return lax.pad(x, jnp.zeros((), x.dtype), [(0, 0, 0)] * (x.ndim - len(moves)) + moves)
 
     def cut(self, x: jax.Array) -> jax.Array:
-        """The results."""
+        """Return the results within the frame."""
         lead = x.ndim - len(self.before)
         stop = [b + (out - 1) * step + 1 for b, out, step in zip(self.before, self.s.out, self.how.stride, strict=True)]
         return lax.slice(x, [0] * lead + self.before, [*x.shape[:lead], *stop], [1] * lead + list(self.how.stride))
 
 
 def _sum_of_maps(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
-    """The same, of one channel a group, with each of a filter's numbers drawn as an image first, by a product with ones.
+    """Return a depthwise convolution, with each filter number broadcast to an image by a product with ones.
 
-    Transposed that adds the images' products, which XLA's loops are quick at, and then sums over the places by products, which
-    are far quicker than its reductions. The rows of larger filters are a loop's turns: XLA compiles one.
+    The transpose adds the images' products, which XLA's loops do fast, and then sums over positions by matrix products, which
+    are much faster than XLA's reductions. The rows of larger filters are iterations of a loop, so XLA compiles one.
     """
     s = _Sizes.of(x, weight, how, groups)
     together = max(1, -(-s.images // IMAGES))

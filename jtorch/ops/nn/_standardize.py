@@ -1,4 +1,4 @@
-"""Mean 0 and variance 1, with the derivative written by hand: what the layers that normalize have in common."""
+"""Standardization with a hand-written derivative, shared by the normalization layers."""
 from __future__ import annotations
 
 import functools
@@ -14,9 +14,9 @@ from jtorch.ops.nn._normal_formulas import Affine, corrected, plus, times
 
 def standardize(x: jax.Array, weight: Affine, bias: Affine, axes: tuple[int, ...],
                 eps: float, correction: int = 0) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """``x`` with mean 0 and variance 1 over ``axes``, times ``weight``, plus ``bias``; and the mean and variance it had.
+    """Return ``x`` with mean 0 and variance 1 over ``axes``, times ``weight``, plus ``bias``; and its mean and variance.
 
-    Weight and bias have size 1 along ``axes``. The variance that is given is divided by that much less than the elements.
+    Weight and bias have size 1 along ``axes``. The returned variance is divided by n - ``correction``.
     """
     out, mean, var, _ = _standardized(x, weight, bias, axes, eps, correction)
     return out, mean, var

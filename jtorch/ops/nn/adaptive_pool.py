@@ -18,7 +18,7 @@ from jtorch.ops.registry import Tensor
 
 
 def _sizes(x: jax.Array, n: int, output_size, name: str) -> tuple[int, ...]:
-    """``output_size`` per dimension, where None keeps the input's."""
+    """Return ``output_size`` for each dimension; None keeps the input's size."""
     if not isinstance(output_size, (tuple, list)):
         output_size = (output_size,) * n
     elif n == 1:
@@ -40,7 +40,7 @@ def _bounds(size: int, out: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _negative(x: jax.Array, n: int, name: str, out: tuple[int, ...]) -> str:
-    out = (1, *out) if n == 1 else out      # PyTorch runs the one-dimensional pooling as two-dimensional
+    out = (1, *out) if n == 1 else out      # PyTorch computes 1-dim pooling as 2-dim pooling
     if "max" in name:
         return f"Trying to create tensor with negative dimension {min(out)}: {[*x.shape[:-n], *out]}"
     received = ", ".join(map(str, out[:2])) + "".join(f",{o}" for o in out[2:])
@@ -73,7 +73,7 @@ def _mean_along(x: jax.Array, axis: int, out: int) -> jax.Array:
 
 
 def adaptive_mean(n: int, input: jax.Array, output_size) -> jax.Array:
-    """The means of equal (up to rounding) parts of the last ``n`` dimensions."""
+    """Return the means of parts of the last ``n`` dimensions, equal up to rounding."""
     name = f"adaptive_avg_pool{n}d"
     out = _sizes(input, n, output_size, name)
     _check(input, n, name, out, "")
@@ -87,20 +87,20 @@ def adaptive_mean(n: int, input: jax.Array, output_size) -> jax.Array:
 @functional(aliases=("adaptive_avg_pool1d",), backward_name="SqueezeBackward1",
     saves=Saves(frees=lambda template, edges: template[1] not in (1, (1,))))
 def adaptive_avg_pool1d(input: Tensor, output_size: int | tuple[int, ...]):
-    """Means of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_avg_pool1d."""
+    """Return means of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_avg_pool1d."""
     return adaptive_mean(1, input, output_size)
 
 
 @functional(backward_name=lambda t: "MeanBackward1" if t[1] in (1, (1, 1)) else "AdaptiveAvgPool2DBackward0",
     layout=AS_FIRST_SUGGESTS)
 def adaptive_avg_pool2d(input: Tensor, output_size: int | tuple[int | None, ...]):
-    """Means of parts of the last two dimensions. See torch.nn.functional.adaptive_avg_pool2d."""
+    """Return means of parts of the last two dimensions. See torch.nn.functional.adaptive_avg_pool2d."""
     return adaptive_mean(2, input, output_size)
 
 
 @functional(backward_name=lambda t: "MeanBackward1" if t[1] in (1, (1, 1, 1)) else "AdaptiveAvgPool3DBackward0")
 def adaptive_avg_pool3d(input: Tensor, output_size: int | tuple[int | None, ...]):
-    """Means of parts of the last three dimensions. See torch.nn.functional.adaptive_avg_pool3d."""
+    """Return means of parts of the last three dimensions. See torch.nn.functional.adaptive_avg_pool3d."""
     return adaptive_mean(3, input, output_size)
 
 
@@ -121,19 +121,19 @@ def _adaptive_max(n: int, input: jax.Array, output_size, return_indices: bool):
 
 @functional(aliases=("adaptive_max_pool1d",), backward_name="SqueezeBackward1")
 def adaptive_max_pool1d(input: Tensor, output_size: int | tuple[int, ...], return_indices: bool = False):
-    """Maxima of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_max_pool1d."""
+    """Return maxima of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_max_pool1d."""
     return _adaptive_max(1, input, output_size, return_indices)
 
 
 @functional(backward_name="AdaptiveMaxPool2DBackward0", layout=AS_FIRST_SUGGESTS)
 def adaptive_max_pool2d(input: Tensor, output_size: int | tuple[int | None, ...], return_indices: bool = False):
-    """Maxima of parts of the last two dimensions. See torch.nn.functional.adaptive_max_pool2d."""
+    """Return maxima of parts of the last two dimensions. See torch.nn.functional.adaptive_max_pool2d."""
     return _adaptive_max(2, input, output_size, return_indices)
 
 
 @functional(backward_name="AdaptiveMaxPool3DBackward0")
 def adaptive_max_pool3d(input: Tensor, output_size: int | tuple[int | None, ...], return_indices: bool = False):
-    """Maxima of parts of the last three dimensions. See torch.nn.functional.adaptive_max_pool3d."""
+    """Return maxima of parts of the last three dimensions. See torch.nn.functional.adaptive_max_pool3d."""
     return _adaptive_max(3, input, output_size, return_indices)
 
 
@@ -159,7 +159,7 @@ def _check_unpool(n: int, input: jax.Array, indices: jax.Array) -> None:
                   f"{check.scalar_name(indices.dtype)}")
     check.require(input.ndim in (n + 1, n + 2), f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, "
                   f"but got a tensor with {input.ndim} dimensions.")
-    one = [1] if n == 1 else []      # PyTorch runs the one-dimensional form as two-dimensional
+    one = [1] if n == 1 else []      # PyTorch computes the 1-dim form as 2-dim
     check.require(input.shape == indices.shape, "Expected shape of indices to be same as that of the input tensor "
                   f"({[*input.shape, *one]}) but got indices tensor with shape: {[*indices.shape, *one]}")
 
@@ -171,7 +171,7 @@ def _unpool(n: int, input, indices, kernel, stride, padding, output_size) -> jax
     values, at = (x.reshape(math.prod(lead), math.prod(input.shape[-n:])) for x in (input, indices))
     rows = jnp.arange(values.shape[0])[:, None]
     flat = jnp.zeros((values.shape[0], math.prod(size)), input.dtype)
-    # where an index repeats, the last value stays but each of them gets the gradient
+    # if an index repeats, the last value remains, but each value gets the gradient
     total, last = flat.at[rows, at].add(values, mode="drop"), flat.at[rows, at].set(values, mode="drop")
     return (total + lax.stop_gradient(last - total)).reshape(*lead, *size)
 
@@ -196,7 +196,7 @@ def _unpool_check(n: int):
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: int | tuple[int, ...],
                  stride: int | tuple[int, ...] | None = None, padding: int | tuple[int, ...] = 0,
                  output_size: tuple[int, ...] | None = None):
-    """Maxima put back where max_pool1d found them, with 0 elsewhere. See torch.nn.functional.max_unpool1d."""
+    """Return maxima put back where max_pool1d found them, with 0 elsewhere. See torch.nn.functional.max_unpool1d."""
     return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -204,7 +204,7 @@ def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: int | tuple[int, .
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: int | tuple[int, ...],
                  stride: int | tuple[int, ...] | None = None, padding: int | tuple[int, ...] = 0,
                  output_size: tuple[int, ...] | None = None):
-    """Maxima put back where max_pool2d found them, with 0 elsewhere. See torch.nn.functional.max_unpool2d."""
+    """Return maxima put back where max_pool2d found them, with 0 elsewhere. See torch.nn.functional.max_unpool2d."""
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -212,5 +212,5 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: int | tuple[int, .
 def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: int | tuple[int, ...],
                  stride: int | tuple[int, ...] | None = None, padding: int | tuple[int, ...] = 0,
                  output_size: tuple[int, ...] | None = None):
-    """Maxima put back where max_pool3d found them, with 0 elsewhere. See torch.nn.functional.max_unpool3d."""
+    """Return maxima put back where max_pool3d found them, with 0 elsewhere. See torch.nn.functional.max_unpool3d."""
     return _unpool(3, input, indices, kernel_size, stride, padding, output_size)

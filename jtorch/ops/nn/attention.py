@@ -19,7 +19,7 @@ from jtorch.ops.nn._common import functional
 from jtorch.ops.registry import T, Tensor, op
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
-FEW_KEYS = 4        # for each number of a query: their weights are a fourth of what a layer keeps for backward then
+FEW_KEYS = 4        # keys per element of a query; with more keys the saved weights need more memory
 
 
 def _check(query: jax.Array, key: jax.Array, value: jax.Array, attn_mask: jax.Array | None, is_causal: bool) -> None:
@@ -48,7 +48,7 @@ def _repeat_heads(x: jax.Array, heads: int) -> jax.Array:
 
 
 def _matmul(a: jax.Array, b: jax.Array, made: Any = None) -> jax.Array:
-    """The products of matrices, given as the dtype ``made``."""
+    """Return the products of matrices in the dtype ``made``."""
     if a.shape[-1] != b.shape[-2]:
         rows = math.prod(a.shape[-2:]), math.prod(b.shape[-2:])
         assert rows
@@ -62,14 +62,14 @@ def _matmul(a: jax.Array, b: jax.Array, made: Any = None) -> jax.Array:
 
 
 def _scores(query: jax.Array, key: jax.Array) -> jax.Array:
-    """``query @ key.T``, of 16-bit floats in float32; an accelerator has units for that."""
+    """Return ``query @ key.T``, in float32 for 16-bit floats. Accelerators have units for that."""
     if is_accelerated():
         return _matmul(query, jnp.swapaxes(key, -1, -2), promotion.opmath(np.dtype(query.dtype)))
     return _matmul(widen(query), widen(jnp.swapaxes(key, -1, -2)))
 
 
 def _masked(scores: jax.Array, attn_mask: jax.Array | None, is_causal: bool) -> jax.Array:
-    """``scores`` with what may not be attended at -inf, and a floating mask added."""
+    """Return ``scores`` with -inf at masked positions, or with a floating mask added."""
     if is_causal:
         attn_mask = jnp.tril(jnp.ones(scores.shape[-2:], bool))
     if attn_mask is None:
@@ -80,10 +80,10 @@ def _masked(scores: jax.Array, attn_mask: jax.Array | None, is_causal: bool) -> 
 
 @jax.custom_jvp
 def safe_softmax(scores: jax.Array) -> jax.Array:
-    """softmax along the last axis that is 0, not nan, in rows where all is masked, or that are empty."""
+    """Return softmax along the last axis, with 0 instead of nan in rows that are fully masked or empty."""
     kind = jnp.finfo(scores.dtype)
     raised = jnp.exp(scores - jnp.max(scores, axis=-1, keepdims=True, initial=kind.min))
-    return raised / jnp.maximum(jnp.sum(raised, axis=-1, keepdims=True), kind.tiny)     # which is 1 at least where not all is 0
+    return raised / jnp.maximum(jnp.sum(raised, axis=-1, keepdims=True), kind.tiny)     # a sum that is not 0 is at least 1
 
 
 @safe_softmax.defjvp
@@ -104,7 +104,7 @@ def _weights(query: jax.Array, key: jax.Array, attn_mask: jax.Array | None, is_c
 
 
 def _in_parts(template: tuple, asked: tuple, avals: tuple) -> tuple | None:
-    """Attention as two calls between which its weights are known, see ``Op.in_parts``: where they are few, and not of 16 bits."""
+    """Split attention into two calls that share its weights, for few keys and float32 or float64: see ``Op.in_parts``."""
     mask, _, is_causal, scale, enable_gqa = template[3:]
     query, key, value = avals[:3]
     n = 4 if mask is T else 3
@@ -119,7 +119,7 @@ def _in_parts(template: tuple, asked: tuple, avals: tuple) -> tuple | None:
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
                                  dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
                                  enable_gqa: bool = False):
-    """``softmax(query @ key.T * scale + attn_mask) @ value``. See torch.nn.functional.scaled_dot_product_attention."""
+    """Return ``softmax(query @ key.T * scale + attn_mask) @ value``. See torch.nn.functional.scaled_dot_product_attention."""
     if dropout_p > 0:
         raise NotImplementedError("scaled_dot_product_attention draws its dropout mask outside this op")
     _check(query, key, value, attn_mask, is_causal)
@@ -137,21 +137,21 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
 @op(name="_attention_weights", function=False, method=False, out=False, tested=False)
 def attention_weights(query: Tensor, key: Tensor, attn_mask: Tensor | None = None, is_causal: bool = False, *,
                       scale: float | None = None):
-    """What scaled_dot_product_attention multiplies the values by."""
+    """Return the attention weights of scaled_dot_product_attention."""
     return _weights(query, key, attn_mask, is_causal, _scale(query, scale))
 
 
 @op(name="_attention_gradients", function=False, method=False, out=False, tested=False)
 def attention_gradients(query: Tensor, key: Tensor, value: Tensor, gradient: Tensor, weights: Tensor, *,
                         scale: float | None = None):
-    """Those of query, key and value, once the weights are known."""
+    """Return the gradients of query, key and value from the known weights."""
     of_weights = _products(gradient, value, -1, -1)
     of_scores = from_result.of_softmax(of_weights, weights, weights, -1) * _scale(query, scale)
     return _products(of_scores, key, -1, -2), _products(of_scores, query, -2, -2), _products(weights, gradient, -2, -2)
 
 
 def _products(a: jax.Array, b: jax.Array, i: int, j: int) -> jax.Array:
-    """The products of matrices, summed along these dims."""
+    """Return the products of matrices contracted along dims ``i`` and ``j``."""
     each = tuple(range(a.ndim - 2))
     return lax.dot_general(a, b, (((a.ndim + i,), (b.ndim + j,)), (each, each)))
 
@@ -160,7 +160,7 @@ def _products(a: jax.Array, b: jax.Array, i: int, j: int) -> jax.Array:
 def attention_with_dropout_mask(query: Tensor, key: Tensor, value: Tensor, kept: Tensor,
                                 attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *,
                                 scale: float | None = None, enable_gqa: bool = False):
-    """scaled_dot_product_attention whose weights are dropped where ``kept`` is False and scaled up elsewhere."""
+    """Return attention with weights dropped where ``kept`` is False and scaled up elsewhere."""
     _check(query, key, value, attn_mask, is_causal)
     if enable_gqa:
         key, value = _repeat_heads(key, query.shape[-3]), _repeat_heads(value, query.shape[-3])

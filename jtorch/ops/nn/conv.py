@@ -69,7 +69,7 @@ def _batched(input: jax.Array, n: int, name: str) -> jax.Array:
 
 
 def _finished(out: jax.Array, bias: jax.Array | None, like: jax.Array, unbatched: bool) -> jax.Array:
-    """The result with the bias added, in the dtype of ``like``."""
+    """Return the result with the bias added, in the dtype of ``like``."""
     if bias is not None:
         out = out + bias.astype(out.dtype).reshape((1, -1) + (1,) * (out.ndim - 2))
     return (out[0] if unbatched else out).astype(like.dtype)
@@ -109,7 +109,7 @@ def _conv(n: int, input, weight, bias, stride, padding, dilation, groups: int) -
                   "actual input size")
     check.require(0 in x.shape[:2] or 0 not in x.shape, "Only zero batch or zero channel inputs are supported, but got input "
                   f"shape: {list(x.shape)}")
-    if x.shape[1] == 0:     # of no channels PyTorch makes none
+    if x.shape[1] == 0:     # PyTorch treats inputs without channels separately
         made = [(p - r) // s + 1 for p, r, s in zip(padded, reach, stride, strict=True)]
         return _finished(jnp.zeros((x.shape[0], 0, *made), x.dtype), None, input, input.ndim == n + 1)
     return _finished(convolve(x, weight, stride, pairs, dilation, groups), bias, input, input.ndim == n + 1)
@@ -118,27 +118,27 @@ def _conv(n: int, input, weight, bias, stride, padding, dilation, groups: int) -
 @functional(aliases=("conv1d",), backward_name="ConvolutionBackward0", saves=JOINTLY)
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
            padding: int | str | tuple[int, ...] = 0, dilation: int | tuple[int, ...] = 1, groups: int = 1):
-    """The cross-correlation with each filter over one dimension. See torch.nn.functional.conv1d."""
+    """Return the cross-correlation with each filter over one dimension. See torch.nn.functional.conv1d."""
     return _conv(1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @functional(aliases=("conv2d",), backward_name="ConvolutionBackward0", saves=JOINTLY, layout=AS_ANY_SUGGESTS)
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
            padding: int | str | tuple[int, ...] = 0, dilation: int | tuple[int, ...] = 1, groups: int = 1):
-    """The cross-correlation with each filter over two dimensions. See torch.nn.functional.conv2d."""
+    """Return the cross-correlation with each filter over two dimensions. See torch.nn.functional.conv2d."""
     return _conv(2, input, weight, bias, stride, padding, dilation, groups)
 
 
 @functional(aliases=("conv3d",), backward_name="ConvolutionBackward0", saves=JOINTLY)
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
            padding: int | str | tuple[int, ...] = 0, dilation: int | tuple[int, ...] = 1, groups: int = 1):
-    """The cross-correlation with each filter over three dimensions. See torch.nn.functional.conv3d."""
+    """Return the cross-correlation with each filter over three dimensions. See torch.nn.functional.conv3d."""
     return _conv(3, input, weight, bias, stride, padding, dilation, groups)
 
 
 def _check_output_padding(output_padding, stride, dilation) -> None:
     names = ("depth", "height", "width")[-max(len(stride), 2):]
-    if len(stride) == 1:        # PyTorch runs it as two-dimensional
+    if len(stride) == 1:        # PyTorch computes it as a 2-dim convolution
         output_padding, stride, dilation = ((0, *output_padding), (1, *stride), (1, *dilation))
     text = " ".join(f"{what}_{name}: {v}" for what, values in
                     (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
@@ -174,7 +174,7 @@ def _conv_transpose(n: int, input, weight, bias, stride, padding, output_padding
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
                      padding: int | tuple[int, ...] = 0, output_padding: int | tuple[int, ...] = 0, groups: int = 1,
                      dilation: int | tuple[int, ...] = 1):
-    """The transpose of conv1d as a linear map. See torch.nn.functional.conv_transpose1d."""
+    """Return the transpose of conv1d as a linear map. See torch.nn.functional.conv_transpose1d."""
     return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -183,7 +183,7 @@ def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
                      padding: int | tuple[int, ...] = 0, output_padding: int | tuple[int, ...] = 0, groups: int = 1,
                      dilation: int | tuple[int, ...] = 1):
-    """The transpose of conv2d as a linear map. See torch.nn.functional.conv_transpose2d."""
+    """Return the transpose of conv2d as a linear map. See torch.nn.functional.conv_transpose2d."""
     return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -191,5 +191,5 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
                      padding: int | tuple[int, ...] = 0, output_padding: int | tuple[int, ...] = 0, groups: int = 1,
                      dilation: int | tuple[int, ...] = 1):
-    """The transpose of conv3d as a linear map. See torch.nn.functional.conv_transpose3d."""
+    """Return the transpose of conv3d as a linear map. See torch.nn.functional.conv_transpose3d."""
     return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)

@@ -10,7 +10,7 @@ from jtorch.ops.registry import Tensor, op
 
 @op(method=False, out=False, aliases=("nn.functional.conv_tbc",))
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0):
-    """A one-dimensional convolution along the first dim; the weight is (width, in, out). See torch.conv_tbc."""
+    """Return a one-dimensional convolution along the first dim; the weight is (width, in, out). See torch.conv_tbc."""
     check.require(input.ndim == 3, "Input must have 3 dims: time, batch, in_channel")
     check.require(weight.ndim == 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
     check.require(bias.ndim == 1, "Bias must be 1-D")

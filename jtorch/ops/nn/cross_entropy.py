@@ -1,7 +1,7 @@
 """Losses of class indices: cross_entropy and nll_loss. See torch.nn.functional.cross_entropy.
 
-The logarithm of a target's probability is gathered, which reads nothing else. Its derivative is that of a comparison and a sum,
-so that backward is elementwise, in a loop with what comes before, instead of a scatter.
+The log-probability of a target is gathered, which reads nothing else. Its derivative is that of a comparison and a sum,
+so that backward is elementwise and fuses with the preceding loop, instead of a scatter.
 """
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _check_batch(input: jax.Array, target: jax.Array) -> None:
 
 
 def _weights(x: jax.Array, target: jax.Array, weight: jax.Array | None, ignore_index: int) -> jax.Array:
-    """What each target counts: its class's weight, 0 where it is ignored."""
+    """Return the weight of each target: its class's weight, or 0 if it is ignored."""
     kept = target != ignore_index
     if weight is None:
         return kept.astype(x.dtype)
@@ -65,7 +65,7 @@ def _weights(x: jax.Array, target: jax.Array, weight: jax.Array | None, ignore_i
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
 def _picked(x: jax.Array, target: jax.Array, axis: int) -> jax.Array:
-    """What ``x`` has at the target along an axis; anything where that is no place."""
+    """Return the element of ``x`` at each target along an axis; the result is arbitrary for invalid targets."""
     if not x.size:
         return jnp.zeros(target.shape, x.dtype)
     return jnp.squeeze(jnp.take_along_axis(x, jnp.expand_dims(target, axis), axis, mode="clip"), axis)
@@ -80,7 +80,7 @@ def _tangent_of_picked(axis: int, primals: tuple, tangents: tuple) -> tuple[jax.
 
 
 def _averaged(loss: jax.Array, weights: jax.Array, reduction: str) -> jax.Array:
-    """``loss`` reduced, where its mean is over the weights."""
+    """Return ``loss`` reduced. The mean divides by the sum of the weights."""
     if reduction == "none":
         return loss
     total = jnp.sum(loss)
@@ -88,14 +88,14 @@ def _averaged(loss: jax.Array, weights: jax.Array, reduction: str) -> jax.Array:
 
 
 def _picked_log_softmax(x: jax.Array, target: jax.Array, axis: int) -> jax.Array:
-    """``_picked`` of log_softmax, of the same bits: what is picked does not wait for the sum."""
+    """Return ``_picked`` of log_softmax, with the same bits. Picking does not have to wait for the sum."""
     largest = lax.stop_gradient(jnp.max(x, axis=axis, initial=-jnp.inf))
     total = jnp.sum(jnp.exp(x - jnp.expand_dims(largest, axis)), axis=axis)
     return _picked(x, target, axis) - largest - jnp.log(total)
 
 
 def _classes(x: jax.Array, target: jax.Array) -> tuple[jax.Array, int]:
-    """The targets, one for each row of ``x`` along the axis that is given too."""
+    """Return (targets as int64, the class axis of ``x``)."""
     axis = min(1, x.ndim - 1)
     return target.astype(jnp.int64).reshape(x.shape[:axis] + x.shape[axis + 1:]), axis
 
@@ -134,7 +134,7 @@ def _of_probabilities(logp, target, weight, reduction: str, smoothing: float) ->
 
 
 def _flag(input, target, weight=None, size_average=None, ignore_index=-100, *_):
-    """Whether a class index is out of range, and which."""
+    """Return (is a class index out of range, the index), for ``value_check``."""
     if not jnp.issubdtype(target.dtype, jnp.integer) or target.size == 0:
         return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
     classes, flat = input.shape[min(1, input.ndim - 1)], target.reshape(-1).astype(jnp.int64)
@@ -155,7 +155,7 @@ def _cross_entropy_name(template: tuple) -> str:
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
                   ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
                   label_smoothing: float = 0.0):
-    """The cross entropy between logits and class indices or probabilities. See torch.nn.functional.cross_entropy."""
+    """Return the cross entropy between logits and class indices or probabilities. See torch.nn.functional.cross_entropy."""
     reduction = reduction_of(size_average, reduce, reduction)
     check.require(0 <= label_smoothing <= 1, f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     probabilities = input.shape == target.shape
@@ -184,7 +184,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
 @functional(value_check=(_flag, _error), saves="all")
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
              ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean"):
-    """Minus the log-probability of each target class. See torch.nn.functional.nll_loss."""
+    """Return minus the log-probability of each target class. See torch.nn.functional.nll_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     check.require(input.ndim > 0, f"Expected 1 or more dimensions (got {input.ndim})", ValueError)
     _check_batch(input, target)

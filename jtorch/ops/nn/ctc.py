@@ -9,11 +9,11 @@ from jtorch.ops import check
 from jtorch.ops.nn._common import functional, reduction_of
 from jtorch.ops.registry import Tensor
 
-_NEVER = -1e30      # a log-probability of 0 that keeps gradients finite
+_NEVER = -1e30      # the log of probability 0, finite so that gradients stay finite
 
 
 def _padded_targets(targets: jax.Array, target_lengths: jax.Array, batch: int) -> jax.Array:
-    """(batch, longest) labels from a padded matrix or from all labels in a row."""
+    """Return (batch, longest) labels from a padded matrix or from concatenated labels."""
     if targets.ndim == 2:
         return targets.astype(jnp.int64)
     starts = jnp.cumsum(target_lengths) - target_lengths
@@ -24,7 +24,7 @@ def _padded_targets(targets: jax.Array, target_lengths: jax.Array, batch: int) -
 
 
 def _log_likelihood(log_probs, targets, input_lengths, target_lengths, blank: int) -> jax.Array:
-    """The log of the summed probability of all alignments, per sample."""
+    """Return each sample's log of the summed probability of all alignments."""
     steps, batch, _ = log_probs.shape
     labels = jnp.full((batch, 2 * targets.shape[1] + 1), blank, jnp.int64).at[:, 1::2].set(targets)
     places = labels.shape[1]
@@ -58,11 +58,11 @@ def _lengths(lengths, name: str, batch: int) -> jax.Array:
 
 
 _WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
-_SHIFT = 1 << 32        # a detail is the number of the error and what was found, which may be negative
+_SHIFT = 1 << 32        # a detail combines the error's number with the value found, which may be negative
 
 
 def _wrong_lengths(log_probs, targets, input_lengths, target_lengths) -> list[tuple]:
-    """(whether it is wrong, what was found) for each error that depends on lengths."""
+    """Return (is it wrong, the value found) for each error that depends on lengths."""
     given, wanted = (jnp.asarray(x).astype(jnp.int64).reshape(-1) for x in (input_lengths, target_lengths))
     least, most = (jnp.min(given, initial=0), jnp.max(given, initial=0))
     least_wanted, most_wanted = jnp.min(wanted, initial=0), jnp.max(wanted, initial=0)
@@ -96,7 +96,7 @@ def _lengths_error(detail: int, log_probs, targets, *_) -> Exception:
 
 @jax.custom_jvp
 def _infinite(total: jax.Array, impossible: jax.Array) -> jax.Array:
-    """Infinity; as in PyTorch, the gradient of an impossible sample is not a number."""
+    """Return infinity. As in PyTorch, the gradient of an impossible sample is nan."""
     return jnp.full_like(total, jnp.inf)
 
 
@@ -127,7 +127,7 @@ def _check(log_probs: jax.Array, targets: jax.Array, blank: int) -> None:
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | tuple[int, ...],
              target_lengths: Tensor | tuple[int, ...], blank: int = 0, reduction: str = "mean",
              zero_infinity: bool = False):
-    """Minus the log-probability of ``targets`` under all alignments. See torch.nn.functional.ctc_loss."""
+    """Return minus the log-probability of ``targets`` under all alignments. See torch.nn.functional.ctc_loss."""
     reduction, unbatched = reduction_of(None, None, reduction), log_probs.ndim == 2
     _check(log_probs, targets, blank)
     x = log_probs[:, None] if unbatched else log_probs
@@ -135,7 +135,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | tuple[i
     lengths, wanted = _lengths(input_lengths, "input_lengths", batch), _lengths(target_lengths, "target_lengths", batch)
     labels = _padded_targets(targets[None] if unbatched and targets.ndim == 1 else targets, wanted, batch)
     loss = -_log_likelihood(x, labels, lengths, wanted, blank)
-    # PyTorch's gradient is that with respect to the logits of a log_softmax before: it adds each probability
+    # PyTorch's gradient is by the logits of a preceding log_softmax: it adds each probability
     inside = (jnp.arange(x.shape[0])[:, None] < lengths[None])[..., None]
     total = jnp.sum(jnp.where(inside, jnp.exp(x), 0), axis=(0, 2))
     loss = loss + (total - lax.stop_gradient(total))

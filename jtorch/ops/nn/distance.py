@@ -16,7 +16,7 @@ from jtorch.ops.registry import Tensor
 
 
 def vector_norm(x: jax.Array, p: float, axis, *, keepdims: bool = False) -> jax.Array:
-    """The p-norm along ``axis`` with PyTorch's gradient where it has none: 0 at 0, shared among equal maxima."""
+    """Return the p-norm along ``axis``. As in PyTorch its gradient is 0 at 0 and shared among equal maxima."""
     size = magnitude(x)
     if p in (math.inf, -math.inf):
         return (jnp.max if p > 0 else jnp.min)(size, axis=axis, keepdims=keepdims)
@@ -43,7 +43,7 @@ def _common_dtype(*tensors: jax.Array) -> list[jax.Array]:
 
 @functional(aliases=("cosine_similarity",), backward_name="SumBackward1", arrival=arrival.last_first)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8):
-    """The cosine of the angle between vectors along ``dim``. See torch.nn.functional.cosine_similarity."""
+    """Return the cosine of the angle between vectors along ``dim``. See torch.nn.functional.cosine_similarity."""
     x1, x2 = _common_dtype(x1, x2)
     check.require(promotion.is_float(np.dtype(x1.dtype)), "expected common dtype to be floating point, yet common "
                   f"dtype is {check.scalar_name(x1.dtype)}")
@@ -59,7 +59,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8):
 @functional(aliases=("pairwise_distance",), backward_name="NormBackward1",
     saves=Saves("both", checks=lambda template, edges: ("result",)))
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False):
-    """The p-norm of ``x1 - x2 + eps`` along the last dimension. See torch.nn.functional.pairwise_distance."""
+    """Return the p-norm of ``x1 - x2 + eps`` along the last dimension. See torch.nn.functional.pairwise_distance."""
     x1, x2 = _common_dtype(x1, x2)
     difference = (x1 - x2).astype(promotion.to_float(np.dtype(x1.dtype))) + eps
     return vector_norm(difference, p, -1 if difference.ndim else (), keepdims=keepdim and difference.ndim > 0)
@@ -67,13 +67,13 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 @functional(aliases=("pdist",))
 def pdist(input: Tensor, p: float = 2.0):
-    """The p-norm distance of each pair of rows. See torch.nn.functional.pdist."""
+    """Return the p-norm distance of each pair of rows. See torch.nn.functional.pdist."""
     check.require(input.ndim == 2, f"pdist only supports 2D tensors, got: {input.ndim}D")
     check.require(promotion.is_float(np.dtype(input.dtype)), "pdist only supports floating-point dtypes")
     check.require(p >= 0, "pdist only supports non-negative p values")
     first, second = np.triu_indices(input.shape[0], 1)
     difference = input[first] - input[second]
-    if p == math.inf:       # here each of equal maxima gets the whole gradient
+    if p == math.inf:       # each of equal maxima gets the whole gradient here
         size = magnitude(difference)
         top = lax.stop_gradient(jnp.max(size, axis=1, keepdims=True, initial=0))
         return top[:, 0] + jnp.sum(jnp.where(size == top, size - lax.stop_gradient(size), 0), axis=1)
@@ -82,7 +82,7 @@ def pdist(input: Tensor, p: float = 2.0):
 
 @functional(out=True, backward_name="DivBackward0", layout=LIKE_FIRST)
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12):
-    """The input divided by its p-norm along ``dim``, at least ``eps``. See torch.nn.functional.normalize."""
+    """Return the input divided by its p-norm along ``dim``, at least ``eps``. See torch.nn.functional.normalize."""
     check.require(promotion.is_inexact(np.dtype(input.dtype)), "linalg.vector_norm: Expected a floating point or "
                   f"complex tensor as input. Got {check.scalar_name(input.dtype)}")
     axes = check.wrap_dims(dim, input.ndim)

@@ -37,7 +37,7 @@ def _wrapped_padding(padding_idx: int | None, rows: int) -> int | None:
 
 
 def _renormalized(weight: jax.Array, indices: jax.Array, max_norm: float, norm_type: float) -> jax.Array:
-    """``weight`` with the rows that ``indices`` name scaled down to ``max_norm``; the gradient sees no change."""
+    """Return ``weight`` with the rows at ``indices`` scaled down to ``max_norm``. The gradient ignores the scaling."""
     norm = vector_norm(weight, norm_type, 1, keepdims=True)
     used = jnp.zeros((weight.shape[0], 1), bool).at[indices.reshape(-1)].set(True, mode="drop")
     scaled = jnp.where(used & (norm > max_norm), weight * (max_norm / (norm + 1e-7)).astype(weight.dtype), weight)
@@ -45,7 +45,7 @@ def _renormalized(weight: jax.Array, indices: jax.Array, max_norm: float, norm_t
 
 
 def _only_value(x: jax.Array, hidden: jax.Array) -> jax.Array:
-    """``x`` without gradient where ``hidden``."""
+    """Return ``x`` without gradient where ``hidden``."""
     return jnp.where(hidden, lax.stop_gradient(x), x)
 
 
@@ -58,7 +58,7 @@ def _check_indices(input: jax.Array, name: str) -> None:
 @functional(writes="weight", value_check=(_flag, _error))
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False):
-    """The rows of ``weight`` that ``input`` names. See torch.nn.functional.embedding. Gradients are never sparse here.
+    """Return the rows of ``weight`` at ``input``. See torch.nn.functional.embedding. Gradients are never sparse here.
 
     With ``max_norm`` it also returns the weight with the named rows scaled down.
     """
@@ -78,7 +78,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
 
 
 def _bag_of(input: jax.Array, offsets: jax.Array | None, include_last_offset: bool) -> tuple[jax.Array, int]:
-    """The bag each flat index belongs to, and how many bags there are."""
+    """Return (the bag of each flat index, the number of bags)."""
     if input.ndim == 2:
         check.require(offsets is None, "if input is 2D, then offsets has to be None, as input is treated is a "
                       "mini-batch of fixed length sequences. However, found offsets of type <class "
@@ -90,7 +90,7 @@ def _bag_of(input: jax.Array, offsets: jax.Array | None, include_last_offset: bo
         raise ValueError("offsets has to be a 1D Tensor but got None")
     check.require(offsets.ndim == 1, "offsets has to be a 1D Tensor", ValueError)
     bags = offsets.shape[0] - include_last_offset
-    begun = jnp.zeros(input.shape[0], jnp.int64).at[offsets[:bags]].add(1, mode="drop")     # a search would be a loop
+    begun = jnp.zeros(input.shape[0], jnp.int64).at[offsets[:bags]].add(1, mode="drop")     # a binary search would be a loop
     return jnp.cumsum(begun) - 1, bags
 
 
@@ -123,7 +123,7 @@ def _check_bag(input, weight, mode: str, per_sample_weights, scale_grad_by_freq:
 
 
 def _bag_flag(input, weight, offsets=None, *_):
-    """Wrong offsets (first not 0: details from -3 on down; last beyond the end: odd) before wrong indices."""
+    """Return (is something wrong, detail) for ``value_check``: wrong offsets have negative details and precede wrong indices."""
     wrong, found = _bad_index(input, weight.shape[0])
     found = jnp.argmax(input.reshape(-1) == found) << 32 | found & 0xFFFFFFFF if input.size else found
     if offsets is None or offsets.ndim != 1 or offsets.size == 0 or input.ndim != 1:
@@ -154,7 +154,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
                   norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
                   per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
                   padding_idx: int | None = None):
-    """Sums, means or maxima of bags of rows. See torch.nn.functional.embedding_bag. Gradients are never sparse here.
+    """Return sums, means or maxima of bags of rows. See torch.nn.functional.embedding_bag. Gradients are never sparse here.
 
     With ``max_norm`` it also returns the weight with the named rows scaled down.
     """
@@ -183,12 +183,12 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     tested=False)
 def torch_embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False,
                     sparse: bool = False):
-    """nn.functional.embedding with torch.embedding's arguments: ``padding_idx`` -1 is none."""
+    """Do nn.functional.embedding with torch.embedding's arguments; ``padding_idx`` -1 means None."""
     return embedding(indices, weight, None if padding_idx == -1 else padding_idx, None, 2.0, scale_grad_by_freq, sparse)
 
 
 def _check_one_hot(tensor, num_classes: int) -> int:
-    """How many classes there are, after the checks that look at values."""
+    """Check the values and return the number of classes."""
     check.require(tensor.dtype == np.int64, "one_hot is only applicable to index tensor of type LongTensor.")
     if tensor.size == 0:
         check.require(num_classes > 0, "Can not infer total number of classes from empty tensor.")
@@ -203,7 +203,7 @@ def _check_one_hot(tensor, num_classes: int) -> int:
 
 @functional(dynamic=True, differentiable=False)
 def one_hot(tensor: Tensor, num_classes: int = -1):
-    """1 at each index along a new last dimension, 0 elsewhere. See torch.nn.functional.one_hot."""
+    """Return 1 at each index along a new last dimension, 0 elsewhere. See torch.nn.functional.one_hot."""
     classes = _check_one_hot(tensor, num_classes)
     check.storable((*tensor.shape, classes), np.int64)
     return (np.asarray(tensor)[..., None] == np.arange(classes)).astype(np.int64)
@@ -224,7 +224,7 @@ def _one_hot_error(detail: int, *_) -> Exception:
 @op(name="_one_hot_of", function=False, method=False, out=False, differentiable=False, tested=False,
     value_check=(_one_hot_flag, _one_hot_error))
 def one_hot_of(tensor: Tensor, num_classes: int):
-    """one_hot with a known number of classes, so that no value has to be read."""
+    """Return one_hot for a known number of classes, without reading values."""
     check.require(tensor.dtype == jnp.int64, "one_hot is only applicable to index tensor of type LongTensor.")
     check.require(num_classes > 0, "num_classes should be positive")
     return jax.nn.one_hot(tensor, num_classes, dtype=jnp.int64)

@@ -1,4 +1,4 @@
-"""Max pooling whose windows lie at places that random numbers say. See torch.nn.functional.fractional_max_pool2d."""
+"""Max pooling with randomly placed windows. See torch.nn.functional.fractional_max_pool2d."""
 from __future__ import annotations
 
 import jax
@@ -37,7 +37,7 @@ def _check_samples(x: jax.Array, samples: jax.Array, n: int) -> None:
 
 
 def _starts(sample: jax.Array, size: int, kernel: int, out: int) -> jax.Array:
-    """Where the windows along one dimension start: (N, C, out). The last one always ends at the end."""
+    """Return the starts of the windows along one dimension: (N, C, out). The last window ends at the end of the dimension."""
     at = jnp.full((*sample.shape, out), size - kernel, jnp.int64)
     if out < 2:
         return at
@@ -48,11 +48,11 @@ def _starts(sample: jax.Array, size: int, kernel: int, out: int) -> jax.Array:
 
 
 def _taps(x: jax.Array, samples: jax.Array, kernel, out) -> list[jax.Array]:
-    """For each dimension, the index of every element of every window, shaped to broadcast against the others."""
+    """Return for each dimension the index of every element of every window, shaped to broadcast against the others."""
     n = len(kernel)
     made = []
     for i in range(n):
-        sample = samples[: x.shape[0], :, n - 1 - i if n == 2 else i]      # in two dimensions the first is that of the width
+        sample = samples[: x.shape[0], :, n - 1 - i if n == 2 else i]      # the width's sample comes first in two dimensions
         at = _starts(sample, x.shape[2 + i], kernel[i], out[i])[..., None] + np.arange(kernel[i]).reshape(1, 1, 1, -1)
         shape = [*x.shape[:2]] + [1] * (2 * n)
         shape[2 + i], shape[2 + n + i] = out[i], kernel[i]
@@ -83,7 +83,7 @@ def _pool(n: int, input: jax.Array, samples: jax.Array, kernel, out) -> tuple[ja
     backward_name="FractionalMaxPool2DBackward0")
 def fractional_max_pool2d(input: Tensor, samples: Tensor, kernel_size: int | tuple[int, ...],
                           output_size: int | tuple[int, ...]):
-    """Maxima, and where they are, of windows that ``samples`` (N, C, 2) places."""
+    """Return the maxima, and their indices, of windows placed by ``samples`` (N, C, 2)."""
     return _pool(2, input, samples, kernel_size, output_size)
 
 
@@ -91,5 +91,5 @@ def fractional_max_pool2d(input: Tensor, samples: Tensor, kernel_size: int | tup
     backward_name="FractionalMaxPool3DBackward0")
 def fractional_max_pool3d(input: Tensor, samples: Tensor, kernel_size: int | tuple[int, ...],
                           output_size: int | tuple[int, ...]):
-    """Maxima, and where they are, of windows that ``samples`` (N, C, 3) places."""
+    """Return the maxima, and their indices, of windows placed by ``samples`` (N, C, 3)."""
     return _pool(3, input, samples, kernel_size, output_size)

@@ -1,8 +1,8 @@
-"""Attention that writes down no weights, on NVIDIA's GPUs: the kernels are JAX's, in Pallas.
+"""Fused attention on NVIDIA GPUs, which stores no weights: JAX's kernels, written in Pallas.
 
-After Dao, "FlashAttention-2", 2023 (arXiv 2307.08691). The weights of 8 texts of 512 tokens with 12 heads are 100 MB, which are
-written and read several times: 0.69 ms forward and back on an H100 in TF32, 0.40 with these kernels. They give the same bits in
-each run. Where they do not fit, and on other devices, the weights are written down (``plain``).
+The algorithm is Dao's "FlashAttention-2", 2023 (arXiv 2307.08691). The weights of long sequences are large, and storing
+them takes most of the time. The kernels give the same bits in
+each run. If they do not support the shapes, and on other devices, ``plain`` computes and stores the weights.
 """
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from jtorch.ops import check
 
 Plain = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
 
-ROWS = 128                      # queries of a block; a text has a multiple of them
-SIZES = (32, 64, 128)           # of a head
-OLDEST = 8.0                    # compute capability: the first that multiplies in TF32
+ROWS = 128                      # queries per block; the sequence length must be a multiple
+SIZES = (32, 64, 128)           # supported sizes of a head
+OLDEST = 8.0                    # the first compute capability with TF32
 
 
 def fits(query: jax.Array, key: jax.Array, value: jax.Array) -> bool:
-    """Whether the kernels take these (…, heads, time, size): alike, of whole blocks, and of a dtype with quick products."""
+    """Return whether the kernels support these (…, heads, time, size): equal shapes, whole blocks, and a fast dtype."""
     if not are_there() or not query.shape == key.shape == value.shape or query.ndim < 3:
         return False
     if not check.are_known(query.shape) or query.size == 0:
@@ -44,7 +44,7 @@ def _has_quick_products(dtype: np.dtype) -> bool:
 
 
 def are_there() -> bool:
-    """Whether this process has a GPU for the kernels, and a JAX that has them. Spread over a mesh each would compute all."""
+    """Return whether a GPU and JAX version for the kernels are available. On a mesh each device would compute everything."""
     if not is_accelerated() or is_spread() or jax.default_backend() != "gpu":
         return False
     return _are_for(jax.devices()[0]) and _module() is not None
@@ -53,13 +53,13 @@ def are_there() -> bool:
 def _are_for(device: Any) -> bool:
     try:
         return float(device.compute_capability) >= OLDEST
-    except (AttributeError, ValueError):    # AMD's have names
+    except (AttributeError, ValueError):    # AMD's capabilities are names
         return False
 
 
 @once
 def _module() -> Any:
-    """JAX's kernels; None where a version has them no more (from 0.12 on it points to another package)."""
+    """Return the module of JAX's kernels, or None if this version of JAX has removed them."""
     try:
         with warned.ignored():
             return importlib.import_module("jax.experimental.pallas.ops.gpu.attention")
@@ -68,9 +68,9 @@ def _module() -> Any:
 
 
 def attention(plain: Plain, scale: float, causal: bool, query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
-    """``plain(query, key, value)``, by the kernels where they fit.
+    """Return ``plain(query, key, value)``, computed by the kernels if they fit.
 
-    It is ``softmax(query @ key.T * scale) @ value``; ``causal``: of earlier keys only.
+    The result is ``softmax(query @ key.T * scale) @ value``. ``causal``: each query attends only to earlier keys.
     """
     if not fits(query, key, value):
         return plain(query, key, value)
@@ -79,9 +79,9 @@ def attention(plain: Plain, scale: float, causal: bool, query: jax.Array, key: j
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
 def _attended(plain: Plain, scale: float, causal: bool, *inputs: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The result and what the gradients are found with: the logarithms of the weights' sums.
+    """Return the result and the logarithms of the weights' sums, which the gradients need.
 
-    Also where no gradient is wanted: XLA computes it once if backward asks for the same.
+    It does so even if no gradient is needed, since XLA then shares the computation with backward.
     """
     def fused(*inputs: jax.Array, interpret: bool = False) -> tuple[jax.Array, jax.Array]:
         out, sums = _kernels(scale, causal, interpret, *map(_for_kernel, inputs))
@@ -89,12 +89,12 @@ def _attended(plain: Plain, scale: float, causal: bool, *inputs: jax.Array) -> t
 
     def formula(*inputs: jax.Array) -> tuple[jax.Array, jax.Array]:
         *batch, heads, time, _ = inputs[0].shape
-        return plain(*inputs), jnp.zeros((math.prod(batch), heads, time), jnp.float32)      # ``plain`` has gradients of its own
+        return plain(*inputs), jnp.zeros((math.prod(batch), heads, time), jnp.float32)      # ``plain`` has its own gradients
     return chosen(fused, formula, *inputs)
 
 
 def _forward(plain: Plain, scale: float, causal: bool, *inputs: jax.Array) -> tuple[tuple, tuple]:
-    made = _attended(plain, scale, causal, *inputs)     # with its own derivative, for second ones
+    made = _attended(plain, scale, causal, *inputs)     # differentiable, for second derivatives
     return made, (*inputs, *made)
 
 
@@ -107,7 +107,7 @@ _attended.defvjp(_forward, _backward)
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
 def _gradients(plain: Plain, scale: float, causal: bool, *saved: jax.Array) -> tuple:
-    """Those of query, key and value. ``saved``: these, what ``_attended`` gave, and the result's gradient."""
+    """Return the gradients of query, key and value. ``saved``: the inputs, the results of ``_attended`` and the gradient."""
     def fused(*saved: jax.Array, interpret: bool = False) -> tuple:
         *given, sums, gradient = saved
         found = _kernel_gradients(scale, causal, interpret, (*map(_for_kernel, given), sums), _for_kernel(gradient))
@@ -125,7 +125,7 @@ def _second_forward(plain: Plain, scale: float, causal: bool, *saved: jax.Array)
 
 
 def _second_backward(plain: Plain, scale: float, causal: bool, saved: tuple, gradients: tuple) -> tuple:
-    """The formula's: a kernel has no second derivative."""
+    """Return the formula's second derivative, since the kernels have none."""
     query, key, value, out, sums, gradient = saved
     pull = jax.vjp(lambda q, k, v, g: jax.vjp(plain, q, k, v)[1](g), query, key, value, gradient)[1]
     *inputs, of_gradient = pull(gradients)
@@ -136,7 +136,7 @@ _gradients.defvjp(_second_forward, _second_backward)
 
 
 def chosen(fused: Callable, formula: Callable, *arrays: jax.Array) -> Any:
-    """What one of two functions gives: a process with a GPU has programs for the CPU too."""
+    """Return the result of ``fused`` on a GPU, else of ``formula``, since a process with a GPU also runs programs on the CPU."""
     return jax.lax.platform_dependent(*arrays, cuda=fused, default=formula)
 
 
@@ -151,7 +151,7 @@ def _from_kernel(x: jax.Array, like: jax.Array) -> jax.Array:
 
 
 def _options(scale: float, causal: bool, x: jax.Array, interpret: bool) -> dict[str, Any]:
-    """The arguments, in their order, with blocks that fit into the 96 KiB that each such GPU has for one."""
+    """Return the kernels' arguments in order, with blocks that fit the shared memory of each supported GPU."""
     queries, keys = (ROWS, 64) if x.shape[-1] * x.dtype.itemsize <= 256 else (ROWS // 2, 32)
     blocks = _module().BlockSizes(block_q=queries, block_k=keys, block_q_dkv=32, block_kv_dkv=32, block_q_dq=32, block_kv_dq=32)
     return {"sm_scale": scale, "causal": causal, "block_sizes": blocks, "backward_pass_impl": "triton", "num_warps": None,
@@ -160,7 +160,7 @@ def _options(scale: float, causal: bool, x: jax.Array, interpret: bool) -> dict[
 
 @contextlib.contextmanager
 def _as_written() -> Iterator[None]:
-    """The settings of JAX that its kernels are written for; products of float32 in TF32, for which ``fits`` has asked."""
+    """Set the JAX options that its kernels assume in the block, with TF32 products, which ``fits`` has checked."""
     with jax.enable_x64(False), jax.numpy_dtype_promotion("standard"), jax.default_matmul_precision("default"):
         yield
 

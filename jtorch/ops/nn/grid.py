@@ -1,4 +1,4 @@
-"""Sampling at given places. See torch.nn.functional.grid_sample and torch.nn.functional.affine_grid."""
+"""Sampling at grid points. See torch.nn.functional.grid_sample and torch.nn.functional.affine_grid."""
 from __future__ import annotations
 
 import itertools
@@ -18,7 +18,7 @@ from jtorch.ops.registry import Tensor
 
 
 def _warn_of_default(*args) -> None:
-    """The warning that ``align_corners``, the last argument, was not given."""
+    """Warn if ``align_corners``, the last argument, was not given."""
     if args[-1] is None:
         warned.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
                     "Please specify align_corners=True if the old behavior is desired. See the documentation of "
@@ -26,12 +26,12 @@ def _warn_of_default(*args) -> None:
 
 
 def _clipped(x: jax.Array, size: int) -> jax.Array:
-    """``x`` within the input, without gradient at its border and outside."""
+    """Return ``x`` clipped to the input, without gradient at the border and outside."""
     return jnp.where(x <= 0, 0, jnp.where(x >= size - 1, size - 1, x))
 
 
 def _reflected(x: jax.Array, low2: int, high2: int) -> jax.Array:
-    """``x`` mirrored at ``low2 / 2`` and ``high2 / 2`` until it lies between."""
+    """Return ``x`` reflected at ``low2 / 2`` and ``high2 / 2`` until it lies between them."""
     if low2 == high2:
         return jnp.zeros_like(x)
     low, span = low2 / 2, (high2 - low2) / 2
@@ -42,19 +42,19 @@ def _reflected(x: jax.Array, low2: int, high2: int) -> jax.Array:
 
 
 def _fitted(x: jax.Array, size: int, padding_mode: str, align_corners: bool) -> jax.Array:
-    """Coordinates moved into the input as ``padding_mode`` says."""
+    """Return coordinates moved into the input according to ``padding_mode``."""
     if padding_mode == "reflection":
         x = _reflected(x, 0, 2 * (size - 1)) if align_corners else _reflected(x, -1, 2 * size - 1)
     return x if padding_mode == "zeros" else _clipped(x, size)
 
 
 def _pixel(x: jax.Array, size: int, align_corners: bool) -> jax.Array:
-    """From [-1, 1] to the input's elements."""
+    """Map coordinates from [-1, 1] to indices of the input."""
     return (x + 1) / 2 * (size - 1) if align_corners else ((x + 1) * size - 1) / 2
 
 
 def _at(input: jax.Array, places: tuple[jax.Array, ...]) -> jax.Array:
-    """The input at whole coordinates (N, ...), 0 outside: (N, C, ...)."""
+    """Return the input (N, C, ...) at integer coordinates (N, ...), 0 outside."""
     n, channels, *sizes = input.shape
     inside, flat = jnp.ones(places[0].shape, bool), jnp.zeros(places[0].shape, jnp.int64)
     for p, size in zip(places, sizes, strict=True):
@@ -109,7 +109,7 @@ def _check_grid(input: jax.Array, grid: jax.Array, mode: str, padding_mode: str)
 @functional(backward_name="GridSampler2DBackward0", saves=JOINTLY, warns=_warn_of_default)
 def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None):
-    """The input at the places ``grid`` names, from -1 to 1. See torch.nn.functional.grid_sample."""
+    """Return the input at the points of ``grid``, whose coordinates are in [-1, 1]. See torch.nn.functional.grid_sample."""
     _check_grid(input, grid, mode, padding_mode)
     align = bool(align_corners)
     sizes = input.shape[2:]
@@ -141,7 +141,7 @@ def _size(size: tuple[int, ...]) -> str:
 
 @functional(backward_name="AffineGridGeneratorBackward0", warns=_warn_of_default)
 def affine_grid(theta: Tensor, size: tuple[int, ...], align_corners: bool | None = None):
-    """The grid that grid_sample needs for an affine map. See torch.nn.functional.affine_grid."""
+    """Return the grid that grid_sample needs for an affine map. See torch.nn.functional.affine_grid."""
     align = bool(align_corners)
     _check_affine(theta, size)
     axes = [np.linspace(-1, 1, n) * (1 if align else (n - 1) / n) if n > 1 else np.zeros(1) for n in size[2:]]

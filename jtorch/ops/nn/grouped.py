@@ -20,7 +20,7 @@ def _check_operands(a: jax.Array, b: jax.Array, bias: jax.Array | None, out_dtyp
                       f"{check.scalar_name(x.dtype)}")
     for name, x in (("mat_a", a), ("mat_b", b)):
         check.require(x.ndim in (2, 3), f"{name} has to be 2 or 3d")
-    if a.ndim == 3 or b.ndim == 3:      # of two matrices the common dim is cut, and each may end where it likes
+    if a.ndim == 3 or b.ndim == 3:      # two matrices are cut along the common dim, so groups may have any size
         check.require(a.shape[-1] == b.shape[-2], "contraction dimension of mat_a and mat_b must match")
     check.require(bias is None, "Bias not supported yet")
     check.require(out_dtype in (None, a.dtype), "Grouped gemm output dtype must match `mat_a` dtype")
@@ -42,9 +42,9 @@ def _check_groups(a: jax.Array, b: jax.Array, offs: jax.Array | None) -> None:
 @functional(backward_name="GroupedMmBackward0")
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None,
                out_dtype: dtype | None = None):
-    """One matrix product per group, whose rows or columns end at ``offs``. See torch.nn.functional.grouped_mm.
+    """Return one matrix product per group, whose rows or columns end at ``offs``. See torch.nn.functional.grouped_mm.
 
-    On any device, and where ``offs`` ends early the rest of the result is 0.
+    It works on any device. If ``offs`` ends early, the rest of the result is 0.
     """
     _check_operands(mat_a, mat_b, bias, out_dtype)
     _check_groups(mat_a, mat_b, offs)
@@ -56,12 +56,12 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias
 
 
 def _ragged(a: jax.Array, b: jax.Array, sizes: jax.Array) -> jax.Array:
-    if a.ndim == b.ndim == 2:           # the common dim is cut: a product per group
+    if a.ndim == b.ndim == 2:           # the common dim is cut: one product per group
         group = jnp.repeat(jnp.arange(len(sizes)), sizes, total_repeat_length=a.shape[1])
         inside = jnp.arange(a.shape[1]) < jnp.sum(sizes)
         mine = (group[None] == jnp.arange(len(sizes))[:, None]) & inside[None]
         return jnp.matmul(jnp.where(mine[:, None], a, 0), b, preferred_element_type=jnp.float32)
-    if a.ndim == 2:                     # rows of a
+    if a.ndim == 2:                     # the rows of a are cut
         return lax.ragged_dot(a, b, sizes, preferred_element_type=jnp.float32)
     return _ragged(b.T, jnp.swapaxes(a, 1, 2), sizes).T
 
@@ -73,7 +73,7 @@ _BAD_SCALES = ("Invalid scaling configuration.\n- For TensorWise scaling, a and 
 
 @op(name="_scaled_product", function=False, method=False, out=False, tested=False, differentiable=False)
 def scaled_product(mat_a: Tensor, mat_b: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None, out_dtype: dtype):
-    """``(mat_a * scale_a) @ (mat_b * scale_b) + bias`` of 8-bit floats, with a scale for all, or one per row and per column."""
+    """Return ``(mat_a * scale_a) @ (mat_b * scale_b) + bias`` of 8-bit floats, with scales per tensor or per row and column."""
     check.require(mat_a.ndim == 2, "mat_a must be a matrix", ValueError)
     check.require(mat_b.ndim == 2, "mat_b must be a matrix", ValueError)
     m, n = mat_a.shape[0], mat_b.shape[1]

@@ -1,7 +1,7 @@
 """Resampling to another size. See torch.nn.functional.interpolate.
 
-Every mode is separable: along each dimension, an output is a weighted sum of a few inputs. Which, and how much of each,
-is known from the sizes alone, so both tables are NumPy constants.
+Each mode is separable: along each dimension, an output is a weighted sum of a few inputs. Their indices and weights
+depend on the sizes alone, so both tables are NumPy constants.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MODES = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}
 
 
 def _scale(size: int, out: int, factor: float | None, align_corners: bool | None, real: Any) -> float:
-    """How far apart in the input neighbouring outputs are."""
+    """Return the distance of neighbouring outputs in the input."""
     if align_corners:
         return real(size - 1) / real(out - 1) if out > 1 else real(0)
     return real(1.0 / factor) if factor is not None and factor > 0 else real(size) / real(out)
@@ -46,7 +46,7 @@ def _linear(size: int, out: int, factor, align_corners: bool, real: Any) -> tupl
 
 
 def cubic_weights(t, a: float = -0.75) -> list:
-    """The weights of the four neighbours of a point ``t`` behind the second of them."""
+    """Return the weights of the four neighbours of a point at distance ``t`` after the second neighbour."""
     def near(x):
         return ((a + 2) * x - (a + 3)) * x * x + 1
 
@@ -83,7 +83,7 @@ _FILTERS: dict[str, tuple[Callable, int]] = {"bilinear": (_triangle, 2), "bicubi
 
 
 def _antialiased(size: int, out: int, factor, align_corners: bool, mode: str, real) -> tuple[np.ndarray, np.ndarray]:
-    """Taps and weights of a filter as wide as the outputs are apart, computed in ``real`` as PyTorch does."""
+    """Return taps and weights of a filter as wide as the distance of outputs, computed in dtype ``real`` as in PyTorch."""
     fn, width = _FILTERS[mode]
     scale = real(_scale(size, out, factor, align_corners, real))
     support, narrow = (real(width / 2) * scale, 1 / scale) if scale >= 1 else (real(width / 2), real(1))
@@ -96,7 +96,7 @@ def _antialiased(size: int, out: int, factor, align_corners: bool, mode: str, re
 
 
 def _take(x: jax.Array, axis: int, at: np.ndarray) -> jax.Array:
-    """``x[..., at, ...]``; a whole-number enlargement is a broadcast, whose gradient is a sum and no scatter."""
+    """Return ``x[..., at, ...]``. An integer enlargement is a broadcast, whose gradient is a sum instead of a scatter."""
     size, times = x.shape[axis], len(at) // max(x.shape[axis], 1)
     if len(at) == size * times and (at == np.repeat(np.arange(size), times)).all():
         return x if times == 1 else jnp.repeat(x, times, axis=axis)
@@ -111,7 +111,7 @@ def _blend(x: jax.Array, axis: int, taps: np.ndarray, weights: np.ndarray) -> ja
 
 
 def _merged(taps: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The weights, those of one place (beyond a border the border is read) as one."""
+    """Return the weights with those of equal taps added. Taps beyond a border read the border."""
     weights = weights.astype(np.float64)
     for k in range(1, taps.shape[1]):
         again = taps[:, k] == taps[:, k - 1]
@@ -121,7 +121,7 @@ def _merged(taps: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _blend_bytes(x: jax.Array, axis: int, taps: np.ndarray, weights: np.ndarray) -> jax.Array:
-    """``_blend`` of bytes, in whole numbers as PyTorch and Pillow do it: weights of 16 bits, each axis rounded to bytes."""
+    """Do ``_blend`` of bytes in integers as PyTorch and Pillow do: 16-bit weights, rounding to bytes after each axis."""
     weights = _merged(taps, weights)
     bits = next(b for b in range(23) if b == 22 or int(0.5 + weights.max() * (1 << (b + 1))) >= 1 << 15)
     scaled = weights * (1 << bits)
@@ -141,7 +141,7 @@ def _out_sizes(input: jax.Array, size, factors: Sequence[float] | None) -> tuple
 
 
 def _sizes_and_factors(input: jax.Array, size, scale_factor, recompute: bool | None, mode: str):
-    """The output's size and the scale factors that its coordinates use (None: those of the sizes)."""
+    """Return the output's size and the scale factors for its coordinates. None means the ratio of the sizes."""
     dim = input.ndim - 2
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -236,7 +236,7 @@ _KERNELS = {"linear": "compute_indices_weights_linear", "trilinear": "compute_in
 
 
 def _check_kind(input, mode: str, antialias: bool) -> None:
-    """NotImplementedError for elements that PyTorch has no kernel of: integers but bytes, and complex numbers."""
+    """Raise NotImplementedError for dtypes without PyTorch kernel: integers except bytes, and complex numbers."""
     if promotion.is_float(np.dtype(input.dtype)) or (input.dtype == jnp.uint8 and mode not in ("linear", "trilinear")):
         return
     nearest = "upsample_nearest2d_channels_last" if input.ndim == 4 else "compute_indices_weights_nearest"
@@ -247,12 +247,12 @@ def _check_kind(input, mode: str, antialias: bool) -> None:
 def interpolate(input: Tensor, size: int | tuple[int, ...] | None = None,
                 scale_factor: float | tuple[float, ...] | None = None, mode: str = "nearest",
                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False):
-    """The input resampled to ``size`` or by ``scale_factor``. See torch.nn.functional.interpolate."""
+    """Return the input resampled to ``size`` or by ``scale_factor``. See torch.nn.functional.interpolate."""
     return _interpolated(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
 
 
 def _deprecated(name: str) -> Callable[..., None]:
-    """What warns of an old name at each call."""
+    """Return a ``warns`` function for a deprecated name."""
     return lambda *args: warned.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
@@ -260,7 +260,7 @@ def _deprecated(name: str) -> Callable[..., None]:
 def upsample(input: Tensor, size: int | tuple[int, ...] | None = None,
              scale_factor: float | tuple[float, ...] | None = None, mode: str = "nearest",
              align_corners: bool | None = None):
-    """interpolate under its old name. See torch.nn.functional.upsample."""
+    """Return interpolate under its old name. See torch.nn.functional.upsample."""
     return _interpolated(input, size, scale_factor, mode, align_corners, None, False)
 
 
@@ -268,7 +268,7 @@ def upsample(input: Tensor, size: int | tuple[int, ...] | None = None,
             warns=_deprecated("upsample_nearest"))
 def upsample_nearest(input: Tensor, size: int | tuple[int, ...] | None = None,
                      scale_factor: float | tuple[float, ...] | None = None):
-    """interpolate with mode="nearest". See torch.nn.functional.upsample_nearest."""
+    """Return interpolate with mode="nearest". See torch.nn.functional.upsample_nearest."""
     return _interpolated(input, size, scale_factor, "nearest", None, None, False)
 
 
@@ -276,7 +276,7 @@ def upsample_nearest(input: Tensor, size: int | tuple[int, ...] | None = None,
             warns=_deprecated("upsample_bilinear"))
 def upsample_bilinear(input: Tensor, size: int | tuple[int, ...] | None = None,
                       scale_factor: float | tuple[float, ...] | None = None):
-    """interpolate with mode="bilinear" and align_corners=True. See torch.nn.functional.upsample_bilinear."""
+    """Return interpolate with mode="bilinear" and align_corners=True. See torch.nn.functional.upsample_bilinear."""
     return _interpolated(input, size, scale_factor, "bilinear", True, None, False)
 
 
@@ -284,7 +284,7 @@ def upsample_bilinear(input: Tensor, size: int | tuple[int, ...] | None = None,
 def _upsample_bilinear2d_aa(input: Tensor, output_size: tuple[int, ...] | None, align_corners: bool,
                             scales_h: float | tuple[float, ...] | None = None, scales_w: float | None = None, *,
                             scale_factors: tuple[float, ...] | None = None):
-    """interpolate(mode="bilinear", antialias=True), which may be told a size and other scales than it has."""
+    """Do interpolate(mode="bilinear", antialias=True) with a size and, possibly, scales that differ from the sizes' ratio."""
     given: Any = scale_factors or (scales_h if isinstance(scales_h, tuple) else (scales_h, scales_w))
     out, x = _out_sizes(input, output_size, given), widen(input)
     _check_sizes(input, out)

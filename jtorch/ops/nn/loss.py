@@ -1,4 +1,4 @@
-"""Losses between tensors of one shape. See https://docs.pytorch.org/docs/stable/nn.functional.html#loss-functions."""
+"""Losses between tensors of the same shape. See https://docs.pytorch.org/docs/stable/nn.functional.html#loss-functions."""
 from __future__ import annotations
 
 import math
@@ -29,7 +29,7 @@ from jtorch.ops.registry import Tensor
 
 
 def _warn_of_broadcast(input, target, *args) -> None:
-    """The warning that input and target differ in shape, besides those of the deprecated arguments."""
+    """Warn if input and target differ in shape."""
     if input is not target and input.shape != target.shape:
         warned.warn(f"Using a target size ({size_text(target.shape)}) that is different to the input size "
                     f"({size_text(input.shape)}). This will likely lead to incorrect results due to broadcasting. "
@@ -39,14 +39,14 @@ def _warn_of_broadcast(input, target, *args) -> None:
 
 
 def _broadcast(input: jax.Array, target: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Both in their common shape."""
+    """Return both broadcast to their common shape."""
     shape = check.broadcast_shapes(input.shape, target.shape)
     return jnp.broadcast_to(input, shape), jnp.broadcast_to(target, shape)
 
 
 def _weighted(loss: jax.Array, weight: jax.Array, shape: tuple[int, ...], reduction: str, *,
               over_weights: bool) -> jax.Array:
-    """``loss * weight`` reduced, with the mean over the weights or over the elements."""
+    """Return ``loss * weight`` reduced. The mean is over the weights or over the elements."""
     check.require(weight.shape == shape, "Weights and input must have the same size.", ValueError)
     dtype = common_dtype(loss.dtype, weight.dtype)
     loss, weight = loss.astype(dtype) * jnp.broadcast_to(weight.astype(dtype), loss.shape), weight.astype(dtype)
@@ -56,7 +56,7 @@ def _weighted(loss: jax.Array, weight: jax.Array, shape: tuple[int, ...], reduct
 @functional(promote="numeric", promotes="input target", broadcast=False, warns=_warn_of_broadcast)
 def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
              reduction: str = "mean", weight: Tensor | None = None):
-    """The squared difference. See torch.nn.functional.mse_loss."""
+    """Return the squared difference. See torch.nn.functional.mse_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     shape = input.shape
     x, y = _broadcast(input, target)
@@ -74,7 +74,7 @@ def _l1_name(template: tuple) -> str:
     warns=_warn_of_broadcast, saves=Saves(checks=check.nothing), refuses=no_bools)
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
             reduction: str = "mean", weight: Tensor | None = None):
-    """The absolute difference. See torch.nn.functional.l1_loss."""
+    """Return the absolute difference. See torch.nn.functional.l1_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     shape = input.shape
     x, y = _broadcast(input, target)
@@ -87,7 +87,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
             warns=_warn_of_broadcast)
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                    reduction: str = "mean", beta: float = 1.0):
-    """Squared below ``beta``, absolute above. See torch.nn.functional.smooth_l1_loss."""
+    """Return a loss that is squared below ``beta`` and absolute above. See torch.nn.functional.smooth_l1_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     x, y = _broadcast(input, target)
     if beta == 0:
@@ -101,7 +101,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
 @functional(backward_name="HuberLossBackward0", warns=_warn_of_broadcast, layout=ITERATED)
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
                weight: Tensor | None = None):
-    """Squared below ``delta``, ``delta`` times absolute above. See torch.nn.functional.huber_loss."""
+    """Return a loss that is squared below ``delta`` and ``delta`` times absolute above. See torch.nn.functional.huber_loss."""
     x, y = _broadcast(input, target.astype(input.dtype))
     reduction = reduction_of(None, None, reduction)
     check.require(delta > 0, "huber_loss does not support non-positive values for delta.")
@@ -120,7 +120,7 @@ def _bce(x: jax.Array, y: jax.Array) -> jax.Array:
 
 @_bce.defjvp
 def _bce_jvp(primals, tangents):
-    (x, y), (dx, dy) = primals, tangents        # PyTorch's backward is finite at probabilities of 0 and 1
+    (x, y), (dx, dy) = primals, tangents        # PyTorch's gradient is finite at probabilities of 0 and 1
     slope = (x - y) / jnp.maximum((1 - x) * x, 1e-12)
     return _bce(x, y), slope * dx + (jnp.log1p(-x) - jnp.log(x)) * dy
 
@@ -136,7 +136,7 @@ def _bce_error(detail: int, *_) -> Exception:
 @functional(value_check=(_bce_flag, _bce_error), layout=ITERATED)
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean"):
-    """The cross entropy between probabilities. See torch.nn.functional.binary_cross_entropy."""
+    """Return the cross entropy between probabilities. See torch.nn.functional.binary_cross_entropy."""
     reduction = reduction_of(size_average, reduce, reduction)
     check.require(target.shape == input.shape, f"Using a target size ({size_text(target.shape)}) that is different to "
                   f"the input size ({size_text(input.shape)}) is deprecated. Please ensure they have the same "
@@ -157,7 +157,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                      size_average: bool | None = None, reduce: bool | None = None,
                                      reduction: str = "mean", pos_weight: Tensor | None = None):
-    """binary_cross_entropy of the input's sigmoid. See torch.nn.functional.binary_cross_entropy_with_logits."""
+    """Return binary_cross_entropy of the input's sigmoid. See torch.nn.functional.binary_cross_entropy_with_logits."""
     reduction = reduction_of(size_average, reduce, reduction)
     check.require(target.shape == input.shape, f"Target size ({size_text(target.shape)}) must be the same as input "
                   f"size ({size_text(input.shape)})", ValueError)
@@ -179,7 +179,7 @@ def _product(a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def _by_reduction(position: int, unreduced: str):
-    """The grad_fn name of a loss that PyTorch composes of simpler ops, the last of which is the reduction."""
+    """Return the node's name of a loss that PyTorch composes of ops, with the reduction as the last op."""
     return lambda t: {"mean": "MeanBackward0", "sum": "SumBackward0"}.get(t[position], unreduced)
 
 
@@ -199,7 +199,7 @@ def _kl_div_name(template: tuple) -> str:
 @functional(promote="numeric", promotes="input target", broadcast=False, backward_name=_kl_div_name, warns=_warn_of_mean)
 def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
            reduction: str = "mean", log_target: bool = False):
-    """The divergence of ``target`` from the log-probabilities ``input``. See torch.nn.functional.kl_div."""
+    """Return the divergence of ``target`` from the log-probabilities ``input``. See torch.nn.functional.kl_div."""
     batchmean = reduction == "batchmean" and size_average is None and reduce is None
     reduction = "sum" if batchmean else reduction_of(size_average, reduce, reduction)
     check.require(promotion.is_float(np.dtype(input.dtype)), "kl_div: Integral inputs not supported.")
@@ -217,7 +217,7 @@ def _poisson_name(template: tuple) -> str:
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
                      size_average: bool | None = None, eps: float = 1e-8, reduce: bool | None = None,
                      reduction: str = "mean"):
-    """Minus the log-likelihood of Poisson counts. See torch.nn.functional.poisson_nll_loss."""
+    """Return minus the log-likelihood of Poisson counts. See torch.nn.functional.poisson_nll_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     shape = check.broadcast_shapes(target.shape, input.shape)
     dtype = promotion.to_float(np.dtype(input.dtype))
@@ -238,7 +238,7 @@ def _var_error(detail: int, *_) -> Exception:
 
 
 def _fit_var(input: jax.Array, var: jax.Array) -> jax.Array:
-    """``var`` with a last dimension of 1 where it has one value for all of the input's last dimension."""
+    """Return ``var``, with a last dimension of 1 added if it has one value for the input's last dimension."""
     if var.shape == input.shape:
         return var
     if var.shape == input.shape[:-1]:
@@ -255,7 +255,7 @@ def _gaussian_name(template: tuple) -> str:
 @functional(value_check=(_var_flag, _var_error), backward_name=_gaussian_name, saves=Saves(checks=check.nothing))
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean"):
-    """Minus the log-likelihood of normal values with variance ``var``. See torch.nn.functional.gaussian_nll_loss."""
+    """Return minus the log-likelihood of normal values with variance ``var``. See torch.nn.functional.gaussian_nll_loss."""
     if isinstance(var, float):
         check.require(var >= 0, "var has negative entry/entries", ValueError)
         var = jnp.full(input.shape, var, input.dtype)
@@ -263,7 +263,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
     check.require(reduction in ("none", "mean", "sum"), f"{reduction} is not valid", ValueError)
     dtype = common_dtype(common_dtype(input.dtype, target.dtype), var.dtype)
     input, target, var = input.astype(dtype), target.astype(dtype), var.astype(dtype)
-    var = var + jax.lax.stop_gradient(jnp.maximum(var, eps) - var)      # clamped, but the gradient goes through
+    var = var + jax.lax.stop_gradient(jnp.maximum(var, eps) - var)      # clamped, but the gradient passes
     shape = check.broadcast_shapes(input.shape, target.shape, var.shape)
     input, target, var = (jnp.broadcast_to(a, shape) for a in (input, target, var))
     loss = 0.5 * (jnp.log(var) + jnp.square(input - target) / var)
@@ -273,7 +273,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
 @functional(backward_name="SoftMarginLossBackward0", layout=ITERATED)
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                      reduction: str = "mean"):
-    """``log(1 + exp(-target * input))``. See torch.nn.functional.soft_margin_loss."""
+    """Return ``log(1 + exp(-target * input))``. See torch.nn.functional.soft_margin_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     dtype = np.dtype(common_dtype(input.dtype, target.dtype))
     if not promotion.is_float(dtype):
@@ -286,7 +286,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = 
 @functional(backward_name=_by_reduction(5, "DivBackward0"))
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                 size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"):
-    """The mean over classes of one-versus-all cross entropies. See torch.nn.functional.multilabel_soft_margin_loss."""
+    """Return the mean over classes of one-versus-all cross entropies. See torch.nn.functional.multilabel_soft_margin_loss."""
     if size_average is not None or reduce is not None:
         reduction = reduction_of(size_average, reduce, reduction)
     require_float(input, "log_sigmoid_cpu")
@@ -305,7 +305,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     saves=Saves(checks=check.nothing))
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean"):
-    """The input for targets of 1, ``margin`` minus it for -1. See torch.nn.functional.hinge_embedding_loss."""
+    """Return the input for targets of 1, ``margin`` minus it for -1. See torch.nn.functional.hinge_embedding_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     zero = jnp.zeros_like(input)
     far = jnp.where(target != 1, clamp_min(jnp.asarray(margin, input.dtype) - input, 0), zero)

@@ -26,7 +26,7 @@ def _same_ndim(name: str, **tensors: jax.Array) -> None:
     backward_name=_by_reduction(6, "ClampMinBackward0"), saves=Saves(checks=check.nothing))
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
                         size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"):
-    """How far the first input is from ``margin`` above the second. See torch.nn.functional.margin_ranking_loss."""
+    """Return how far the first input is from ``margin`` above the second. See torch.nn.functional.margin_ranking_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     _same_ndim("margin_ranking_loss", input1=input1, input2=input2, target=target)
     shape = check.broadcast_shapes(input1.shape, input2.shape, target.shape)
@@ -39,7 +39,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 @functional(backward_name=_by_reduction(6, "AddBackward0"))
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
                           size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"):
-    """Pulls pairs with target 1 together, others apart. See torch.nn.functional.cosine_embedding_loss."""
+    """Pull pairs with target 1 together and other pairs apart. See torch.nn.functional.cosine_embedding_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     _check_cosine_embedding(input1, input2, target)
     dtype = common_dtype(input1.dtype, input2.dtype)
@@ -66,7 +66,7 @@ def _check_cosine_embedding(input1: jax.Array, input2: jax.Array, target: jax.Ar
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
                         eps: float = 1e-6, swap: bool = False, size_average: bool | None = None,
                         reduce: bool | None = None, reduction: str = "mean"):
-    """How far the negative is from ``margin`` beyond the positive. See torch.nn.functional.triplet_margin_loss."""
+    """Return how far the negative is from ``margin`` beyond the positive. See torch.nn.functional.triplet_margin_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     check.require(margin > 0, f"margin must be greater than 0, got {margin}", ValueError)
     _check_triplet(anchor, positive, negative)
@@ -104,7 +104,7 @@ def _multi_margin_error(detail: int, *_) -> Exception:
 @functional(value_check=(_multi_margin_flag, _multi_margin_error))
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: Scalar = 1.0, weight: Tensor | None = None,
                       size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"):
-    """The margins by which other classes come too near the target's. See torch.nn.functional.multi_margin_loss."""
+    """Return by how much other classes violate the margin to the target class. See torch.nn.functional.multi_margin_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     check.require(p in (1, 2), "only p == 1 and p == 2 supported", ValueError)
     check.require(weight is None or weight.ndim == 1, "weight must be one-dimensional", ValueError)
@@ -146,7 +146,7 @@ def _labels_error(detail: int, *_) -> Exception:
 @functional(backward_name="MultilabelMarginLossBackward0", value_check=(_labels_flag, _labels_error))
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                            reduction: str = "mean"):
-    """Margins between target and other classes. See torch.nn.functional.multilabel_margin_loss."""
+    """Return margins between target and other classes. See torch.nn.functional.multilabel_margin_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     _first_invalid("multilabel_margin_loss", input)
     require_float(input, "multilabel_margin_loss_forward_out_frame")

@@ -26,7 +26,7 @@ def _project(x: jax.Array, weight: jax.Array, bias: jax.Array | None) -> jax.Arr
 
 
 def _projections(query, key, value, weights: list, bias) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Queries, keys and values; those made of one tensor by packed weights in one product."""
+    """Return queries, keys and values. Packed weights of one tensor are applied in one product."""
     biases = [None] * 3 if bias is None else jnp.split(bias, 3)
     if len(weights) == 3:
         key = query if key is None else key
@@ -45,24 +45,24 @@ def _projections(query, key, value, weights: list, bias) -> tuple[jax.Array, jax
 
 
 def _additive(mask: jax.Array, dtype) -> jax.Array:
-    """A mask as what is added to the scores: -inf where a bool mask is True."""
+    """Return a mask to add to the scores: -inf where a bool mask is True."""
     return jnp.where(mask, jnp.array(-jnp.inf, dtype), jnp.array(0, dtype)) if mask.dtype == jnp.bool_ else mask
 
 
 def _heads(x: jax.Array, num_heads: int) -> jax.Array:
-    """(time, batch, features) to (batch, heads, time, features of a head)."""
+    """Convert (time, batch, features) to (batch, heads, time, features of a head)."""
     time, batch, size = x.shape
     return jnp.transpose(x.reshape(time, batch, num_heads, size // num_heads), (1, 2, 0, 3))
 
 
 def _extended(x: jax.Array, extra: list[jax.Array]) -> jax.Array:
-    """Keys or values (batch, heads, time, size) followed by learned ones and zeros."""
+    """Append learned rows and zeros to keys or values (batch, heads, time, size)."""
     rows = [jnp.broadcast_to(e, (*x.shape[:2], 1, x.shape[3])) for e in extra]
     return jnp.concatenate([x, *rows], axis=2) if rows else x
 
 
 def _merged(attn: jax.Array | None, padding: jax.Array | None, batch: int, num_heads: int, dtype) -> jax.Array | None:
-    """Both masks as one that broadcasts against the scores (batch, heads, target, source)."""
+    """Return both masks combined, broadcastable to the scores (batch, heads, target, source)."""
     given = []
     if attn is not None:
         attn = _additive(attn, dtype)
@@ -87,7 +87,7 @@ def _attention_weights(q: jax.Array, k: jax.Array, mask: jax.Array | None, *, sa
 
 
 def _unmasked(q: jax.Array, k: jax.Array, v: jax.Array, is_causal: bool) -> jax.Array:
-    """Attention without a mask, or with a triangular one."""
+    """Return attention without a mask or with a causal mask."""
     def plain(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
         mask = _causal(q.shape[2], k.shape[2], q.dtype) if is_causal else None
         return jnp.matmul(_attention_weights(q, k, mask, safe=True), v)
@@ -100,7 +100,7 @@ def _flatten_heads(x: jax.Array) -> jax.Array:
 
 
 def _arrival(template: tuple, avals: Sequence, edges: Sequence) -> arrival.Turns:
-    """Return the parameters in the order of PyTorch's products: the last projection first, of each the bias first."""
+    """Return turns in the order of PyTorch's products: the last projection first, its bias before its weight."""
     numbers = arrival.numbers_of(template)
     weights, in_bias, biases_kv, out_weight = numbers[3], numbers[4], numbers[5], numbers[8]
     first = [*in_bias, *weights] if len(weights) == 1 else [*weights[::-1], *in_bias]
@@ -114,11 +114,11 @@ def multi_head_attention(query: Tensor, key: Tensor | None, value: Tensor | None
                          out_weight: Tensor, out_bias: Tensor | None, attn_mask: Tensor | None, padding_mask: Tensor | None,
                          kept: Tensor | None, num_heads: int, add_zero_attn: bool, dropout_p: float, is_causal: bool,
                          need_weights: bool, average: bool, batch_first: bool):
-    """Attention of several heads with its projections: the output, and the weights if they are asked for.
+    """Return multi-head attention with its projections: the output, and the weights if ``need_weights``.
 
     ``query`` is (time, batch, features) or, with ``batch_first``, (batch, time, features); the output is
-    (time, batch, features) in any case. No ``value`` means the key, and no ``key`` either that all three are the query.
-    ``weights`` are those of queries, keys and values, in one tensor or three.
+    (time, batch, features) in any case. A ``value`` of None means the key, a ``key`` of None the query.
+    ``weights`` are the projections of queries, keys and values, in one tensor or three.
     """
     q, k, v = _projections(query, key, value, weights, in_bias)
     if batch_first:

@@ -27,14 +27,14 @@ def _shaped(shape: tuple[int, ...], dtype: Any, *vectors: jax.Array | None) -> l
 
 
 def _affine(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, shape: tuple[int, ...]) -> jax.Array:
-    """``x * weight + bias``, each of them in ``shape``."""
+    """Return ``x * weight + bias``, with weight and bias reshaped to ``shape``."""
     weight, bias = _shaped(shape, x.dtype, weight, bias)
     return plus(times(x, weight), bias)
 
 
 def _normalized(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, shape: tuple[int, ...], axes: tuple[int, ...],
                 eps: float, correction: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """``standardize`` with weight and bias in ``shape``; of no elements the statistics are nan, and their gradients 0."""
+    """Do ``standardize`` with weight and bias reshaped to ``shape``. Empty inputs have nan statistics with gradients of 0."""
     if not x.size:
         out, mean, var = standardize(x, None, None, axes, eps)
         return _affine(out, weight, bias, shape), mean, var
@@ -66,7 +66,7 @@ def _same_dtype(input: jax.Array, *others: jax.Array | None) -> None:
 @functional(aliases=("layer_norm",), backward_name="NativeLayerNormBackward0", saves="all")
 def layer_norm(input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor | None = None,
                bias: Tensor | None = None, eps: float = 1e-5):
-    """The input with mean 0 and variance 1 over its last dimensions. See torch.nn.functional.layer_norm."""
+    """Return the input with mean 0 and variance 1 over its last dimensions. See torch.nn.functional.layer_norm."""
     shape = _int_shape(normalized_shape, "layer_norm")
     _check_normalized(input, shape, weight=weight, bias=bias)
     require_float(input, "LayerNormKernelImpl")
@@ -85,9 +85,9 @@ def _int_shape(shape, name: str) -> tuple[int, ...]:
 @functional(aliases=("rms_norm",), backward_name=lambda t: "MulBackward0", layout=RMS_NORMED,
             saves=Saves(checks=lambda template, edges: (0, 1) if edges[0] is not None else ()))
 def rms_norm(input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor | None = None, eps: float | None = None):
-    """The input divided by its root mean square over its last dimensions. See torch.nn.functional.rms_norm."""
+    """Return the input divided by its root mean square over its last dimensions. See torch.nn.functional.rms_norm."""
     shape = _int_shape(normalized_shape, "rms_norm")
-    _check_normalized(input, shape, "", weight=weight)      # the message lacks the comma in PyTorch as well
+    _check_normalized(input, shape, "", weight=weight)      # PyTorch's message lacks the comma too
     x = widen(input)
     eps = float(jnp.finfo(x.dtype).eps) if eps is None else eps
     axes = tuple(range(input.ndim - len(shape), input.ndim))
@@ -118,13 +118,13 @@ def _check_more_than_one(input: jax.Array, shape: tuple[int, ...]) -> None:
 @functional(aliases=("group_norm",), backward_name="NativeGroupNormBackward0", saves=JOINTLY, layout=AS_FIRST_SUGGESTS)
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5):
-    """The input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
+    """Return the input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
     _check_group_norm(input, num_groups)
     return _group_norm(input, weight, bias, num_groups, eps)[0]
 
 
 def _group_norm(input: jax.Array, weight: jax.Array | None, bias: jax.Array | None, groups: int, eps: float) -> tuple:
-    """The result, and the mean and reciprocal deviation of each group."""
+    """Return (result, mean of each group, reciprocal deviation of each group)."""
     require_float(input, "GroupNormKernelImpl")
     _same_dtype(input, weight, bias)
     _check_channels(input, weight=weight, bias=bias)
@@ -140,9 +140,9 @@ def _group_norm(input: jax.Array, weight: jax.Array | None, bias: jax.Array | No
 @op(method=False, inplace=False, out=False, backward_name="NativeGroupNormBackward0", saves=JOINTLY)
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int,
                       eps: float):
-    """group_norm with the mean and reciprocal deviation of each group. See torch.native_group_norm.
+    """Return group_norm with the mean and reciprocal deviation of each group. See torch.native_group_norm.
 
-    Gradients also flow through these where the result itself is not used; PyTorch drops them then.
+    Gradients flow through the statistics even if the result is not used; PyTorch drops them then.
     """
     check.require(input.size == N * C * HxW, "Expected X.numel() == N * C * HxW to be true, but got false.")
     check.require(C % group == 0, f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -160,7 +160,7 @@ def _check_batch_norm(input: jax.Array, **vectors: jax.Array | None) -> None:
 
 @op(method=False, function=False, inplace=False, out=False, differentiable=False, tested=False)
 def _running_statistics(running_mean: Tensor, running_var: Tensor, mean: Tensor, var: Tensor, momentum: Tensor):
-    """The running statistics moved towards those of a batch."""
+    """Return the running statistics updated by those of a batch."""
     return _moved(running_mean, mean, momentum), _moved(running_var, var, momentum)
 
 
@@ -174,13 +174,13 @@ def _moved(running: jax.Array, batch: jax.Array, momentum: jax.Array) -> jax.Arr
             layout=UNLESS_CONTIGUOUS)
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: Number = 0.1, eps: float = 1e-5):
-    """The input with mean 0 and variance 1 per channel. See torch.nn.functional.batch_norm.
+    """Return the input with mean 0 and variance 1 per channel. See torch.nn.functional.batch_norm.
 
-    In training it also returns the mean and the unbiased variance, where there are running statistics.
+    In training with running statistics it also returns the mean and the unbiased variance.
     """
     if training:
         _check_more_than_one(input, input.shape)
-        check.sizes_known((input,) if running_mean is not None else ())     # the unbiased variance takes their quotient
+        check.sizes_known((input,) if running_mean is not None else ())     # the unbiased variance needs the sizes' quotient
     else:
         check.require(running_mean is not None and running_var is not None,
                       f"running_{'mean' if running_mean is None else 'var'} must be defined in evaluation mode")
@@ -217,7 +217,7 @@ def _check_instance_norm(input: jax.Array, use_input_stats: bool) -> None:
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                   momentum: Number = 0.1, eps: float = 1e-5):
-    """The input with mean 0 and variance 1 per sample and channel. See torch.nn.functional.instance_norm."""
+    """Return the input with mean 0 and variance 1 per sample and channel. See torch.nn.functional.instance_norm."""
     _check_instance_norm(input, use_input_stats)
     check.require(use_input_stats or (running_mean is not None and running_var is not None),
                   "Expected running_mean and running_var to be defined when use_input_stats is false")
@@ -235,7 +235,7 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
 
 @functional(backward_name="DivBackward0", layout=LIKE_FIRST)
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
-    """The input divided by its neighbouring channels' power. See torch.nn.functional.local_response_norm."""
+    """Return the input divided by its neighbouring channels' power. See torch.nn.functional.local_response_norm."""
     check.require(input.ndim >= 3, "Expected 3D or higher dimensionality                          input (got "
                   f"{input.ndim} dimensions)", ValueError)
     if not promotion.is_inexact(np.dtype(input.dtype)) and input.dtype != jnp.int64:

@@ -29,8 +29,8 @@ def _constant(x: jax.Array, pairs: dict[int, tuple[int, int]], value: float | No
 
 
 def _sources(n: int, low: int, high: int, mode: str) -> np.ndarray:
-    """Which element of a dimension of ``n`` each element of the padded dimension repeats."""
-    if mode == "circular":      # what negative padding cuts off does not come back on the other side
+    """Return, for each element of the padded dimension, the index of its source among ``n`` elements."""
+    if mode == "circular":      # elements cut off by negative padding do not reappear on the other side
         left = n + min(low, 0) + min(high, 0)
         return np.arange(-max(low, 0), left + max(high, 0)) % left + max(-low, 0)
     at = np.arange(-low, n + high)
@@ -68,7 +68,7 @@ def _along(x: jax.Array, axis: int, low: int, high: int, mode: str) -> jax.Array
 
 
 def _run(x: jax.Array, axis: int, part: np.ndarray) -> jax.Array:
-    """The elements ``part`` of ``x``, as a slice where they follow one another: its gradient is no scatter."""
+    """Return the elements ``part`` of ``x``. A run becomes a slice, whose gradient is no scatter."""
     first, last = int(part[0]), int(part[-1])
     if first == last:
         one = lax.slice_in_dim(x, first, first + 1, axis=axis)
@@ -85,7 +85,7 @@ def _name(template: tuple) -> str:
 
 @functional(saves="none", backward_name=_name, layout=PADDED)
 def pad(input: Tensor, pad: tuple[int, ...], mode: str = "constant", value: float | None = None):
-    """Extends the last dimensions by constants, mirroring, repeating or wrapping. See torch.nn.functional.pad."""
+    """Extend the last dimensions by constants, mirroring, repeating or wrapping. See torch.nn.functional.pad."""
     pad = tuple(pad)
     check.require(len(pad) % 2 == 0, "Padding length must be divisible by 2")
     check.require(len(pad) <= 2 * input.ndim, "Padding length should be less than or equal to two times the input "

@@ -1,10 +1,10 @@
 """Recurrent networks. See https://docs.pytorch.org/docs/stable/nn.html#recurrent-layers.
 
-A network is two ops. ``_recurrent`` runs the time loops and also returns what they went through: the states and the
-gates. ``_recurrent_solved`` takes these as given and differentiates: with all states known, the input of
-every gate at every time is known at once, so what is left in the loop is a few products of elements and one matrix
-product a step; the gradients of the weights are one matrix product each. The vjp of a loop of steps would run it again,
-and would add up the weights' gradients step by step.
+A network is two ops. ``_recurrent`` runs the time loops and also returns the states and gates of each step.
+``_recurrent_solved`` takes these as given and is differentiable. With all states known, the input of
+each gate at each time is known at once. So the loop only needs a few elementwise products and one matrix
+product per step, and the gradient of each weight is one matrix product. The vjp of the time loop would run it again
+and would add the weights' gradients step by step.
 """
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ State = tuple[jax.Array, ...]       # (h,) or (h, c)
 # ---------------------------------------------------------------- the cells
 
 def _sigmoid(t: jax.Array) -> jax.Array:
-    """The logistic function of x, given ``t = tanh(x / 2)``. XLA's tanh vectorizes well; its logistic, in a loop, does not."""
+    """Return the logistic function of x from ``t = tanh(x / 2)``. XLA vectorizes tanh in a loop, but not its logistic."""
     return t * 0.5 + 0.5
 
 
 def _scales(like: jax.Array, gates: str) -> jax.Array:
-    """What the gates' sums are multiplied by before tanh: 1/2 for a sigmoid (``s``), 1 for a tanh (``t``)."""
+    """Return the factors of the gates' sums before tanh: 1/2 for a sigmoid (``s``), 1 for a tanh (``t``)."""
     row = jnp.concatenate([jnp.full(like.shape[-1] // len(gates), 0.5 if g == "s" else 1, like.dtype) for g in gates])
     return jnp.broadcast_to(row, like.shape)
 
 
 def _lstm_activate(sums: State, state: State) -> State:
-    return (lax.optimization_barrier(jnp.tanh(sums[0] * _scales(sums[0], "ssts"))),)     # one pass, before it is cut up
+    return (lax.optimization_barrier(jnp.tanh(sums[0] * _scales(sums[0], "ssts"))),)     # one pass, before the gates are split
 
 
 def _lstm_combine(kept: State, state: State) -> State:
@@ -72,11 +72,11 @@ def _gru_back(kept: State, d_kept: State) -> State:
 
 
 class Cell(NamedTuple):
-    """A cell in two steps, so that the second can be differentiated knowing what the first gave.
+    """A cell in two steps, so that the second can be differentiated from the results of the first.
 
-    ``activate(sums, state)`` gives what is kept of each step, from the products of the weights with input and state:
-    their sum, or both where they are used ``apart``. ``combine(kept, state)`` gives the new state. ``back(kept, d_kept)``
-    is the gradient of the sums.
+    ``activate(sums, state)`` returns the values kept for each step, from the products of the weights with input and state:
+    their sum, or both if the cell uses them ``apart``. ``combine(kept, state)`` returns the new state. ``back(kept, d_kept)``
+    returns the gradient of the sums.
     """
 
     apart: bool
@@ -108,14 +108,14 @@ class Weights(NamedTuple):
 
 
 class Path(NamedTuple):
-    """What one layer went through, with time first: its states after each step and what the cell keeps of it."""
+    """A layer's states after each step and the values that the cell keeps for each step, with time first."""
 
     states: State
     kept: State
 
 
 def _times(x: jax.Array, weight: jax.Array) -> jax.Array:
-    """``x @ weight.T``."""
+    """Return ``x @ weight.T``."""
     return lax.dot_general(x, weight, (((x.ndim - 1,), (1,)), ((), ())))
 
 
@@ -124,7 +124,7 @@ def _plus(x: jax.Array, bias: jax.Array | None) -> jax.Array:
 
 
 def _select(valid: jax.Array | None, new: Any, old: Any) -> Any:
-    """``new`` in the rows where ``valid``, ``old`` in the others."""
+    """Return ``new`` in the rows where ``valid``, else ``old``."""
     if valid is None:
         return new
     return jax.tree.map(lambda a, b: jnp.where(jnp.broadcast_to(valid[..., None], a.shape), a, b), new, old)
@@ -136,7 +136,7 @@ def _sums(cell: Cell, w: Weights, from_input: jax.Array, h: jax.Array) -> State:
 
 
 def _from_input(cell: Cell, w: Weights, x: jax.Array) -> jax.Array:
-    """The part of the sums that does not depend on the state, for all times."""
+    """Return the part of the sums that does not depend on the state, for all times."""
     made = _plus(_times(x, w.ih), w.b_ih)
     return made if cell.apart else _plus(made, w.b_hh)
 
@@ -144,7 +144,7 @@ def _from_input(cell: Cell, w: Weights, x: jax.Array) -> jax.Array:
 # ---------------------------------------------------------------- one layer in one direction
 
 def _run(mode: str, reverse: bool, x: jax.Array, start: State, w: Weights, valid: jax.Array | None) -> Path:
-    """The layer run through time: (time, batch, features) and the first state to its path."""
+    """Run a layer through time: map (time, batch, features) and the first state to its path."""
     cell = CELLS[mode]
 
     def step(state, inputs):
@@ -160,7 +160,7 @@ def _run(mode: str, reverse: bool, x: jax.Array, start: State, w: Weights, valid
 
 
 def _before(states: State, start: State, reverse: bool) -> State:
-    """The state before each step."""
+    """Return the state before each step."""
     if reverse:
         return tuple([jnp.concatenate([s[1:], s0[None]]) for s, s0 in zip(states, start, strict=True)])
     return tuple([jnp.concatenate([s0[None], s[:-1]]) for s, s0 in zip(states, start, strict=True)])
@@ -168,12 +168,12 @@ def _before(states: State, start: State, reverse: bool) -> State:
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def _solved(mode: str, reverse: bool, x: jax.Array, start: State, w: Weights, valid: jax.Array | None, path: Path) -> Path:
-    """``path``, which ``_run`` made of the same arguments, with its dependence on them."""
+    """Return ``path``, the result of ``_run`` for the same arguments, as a differentiable function of them."""
     return path
 
 
 def _solved_forward(mode, reverse, x, start, w, valid, path):
-    path = _solved(mode, reverse, x, start, w, valid, path)     # with what second derivatives need
+    path = _solved(mode, reverse, x, start, w, valid, path)     # differentiable, for second derivatives
     return path, (x, start, w, valid, path)
 
 
@@ -187,9 +187,9 @@ def _solved_backward(mode, reverse, saved, cotangents: Path):
 
 
 def _back_through_time(mode: str, reverse: bool, w: Weights, valid, kept: State, before: State, cotangents: Path):
-    """The gradients of the first state, of the sums and of the projected states."""
+    """Return the gradients of the first state, of the sums and of the projected states."""
     cell = CELLS[mode]
-    pulls = jax.vmap(lambda k, s: jax.vjp(cell.combine, k, s)[1])(kept, before)      # of all times at once
+    pulls = jax.vmap(lambda k, s: jax.vjp(cell.combine, k, s)[1])(kept, before)      # computed for all times at once
 
     def step(d_state, inputs):
         pull, kept, d_out, now = inputs
@@ -212,7 +212,7 @@ def _add(a: State, b: State) -> State:
 
 
 def _outer(d: jax.Array, x: jax.Array) -> jax.Array:
-    """The gradient of a weight: products of all times and rows, summed."""
+    """Return the gradient of a weight: the sum of products over all times and rows."""
     return lax.dot_general(d, x, (((0, 1), (0, 1)), ((), ())))
 
 
@@ -239,12 +239,12 @@ class Network(NamedTuple):
 
     @property
     def directions(self) -> int:
-        """1 or 2."""
+        """The number of directions, 1 or 2."""
         return 2 if self.bidirectional else 1
 
 
 def _weights(net: Network, params: list[jax.Array], projected: bool) -> list[Weights]:
-    """The parameters by layer and direction."""
+    """Return the parameters by layer and direction."""
     size = 2 + 2 * net.has_biases + projected
     expected = size * net.num_layers * net.directions
     check.require(len(params) == expected, f"{net.mode}: expected {expected} parameters, got {len(params)}")
@@ -257,7 +257,7 @@ def _weights(net: Network, params: list[jax.Array], projected: bool) -> list[Wei
 
 
 def _network(net: Network, input, hx: list, params: list, masks: list, valid, layer: Callable) -> list[jax.Array]:
-    """Output, time first, and last states. ``layer(x, start, weights, reverse)`` gives a path."""
+    """Return the output, with time first, and the last states. ``layer(x, start, weights, reverse)`` returns a path."""
     x = jnp.swapaxes(input, 0, 1) if net.batch_first else input
     check.require(x.shape[0] > 0, "Expected sequence length to be larger than 0 in RNN")
     weights, last = _weights(net, params, len(hx) == 2 and hx[0].shape[2] != hx[1].shape[2]), []
@@ -277,9 +277,9 @@ def _network(net: Network, input, hx: list, params: list, masks: list, valid, la
 @op(name="_recurrent", function=False, method=False, out=False, tested=False, differentiable=False, loops=True)
 def recurrent(input: Tensor, hx: list[Tensor], params: list[Tensor], masks: list[Tensor], valid: Tensor | None, mode: str,
               has_biases: bool, num_layers: int, bidirectional: bool, batch_first: bool, dropout: float):
-    """A recurrent network: its output, its last states, and the paths that ``_recurrent_solved`` takes.
+    """Run a recurrent network. Return its output, its last states and the paths for ``_recurrent_solved``.
 
-    ``masks`` are dropout's, between the layers; ``valid`` says which rows are not padding at each time.
+    ``masks``: dropout masks between the layers. ``valid``: the rows that are not padding at each time.
     """
     net, paths = Network(mode, has_biases, num_layers, bidirectional, batch_first, dropout), []
 
@@ -294,7 +294,7 @@ def _name(template: tuple) -> str:
 
 
 def _arrival(template: tuple, avals: Sequence, edges: Sequence) -> arrival.Turns:
-    """Return the parameters layer by layer from the last, as PyTorch's layers are made: by oneDNN, or of products."""
+    """Return turns layer by layer from the last, in the order of PyTorch's nodes (oneDNN's LSTM, or products)."""
     net, numbers = Network(*template[6:]), arrival.numbers_of(template)
     params, groups = numbers[2], net.num_layers * net.directions
     size = len(params) // groups
@@ -307,7 +307,7 @@ def _arrival(template: tuple, avals: Sequence, edges: Sequence) -> arrival.Turns
 
 
 def _fused_order(group: list[int], is_followed: bool) -> list[int]:
-    """Return the order of the parameters of one node, which is a binary heap's if another node waits or none does."""
+    """Return the order of the parameters of one node. PyTorch's binary heap changes it if another node is waiting."""
     return group if len(group) == 2 else [group[k] for k in ((0, 1, 3, 2) if is_followed else (0, 2, 1, 3))]
 
 
@@ -320,7 +320,7 @@ def _order_of_products(group: list[int], has_biases: bool) -> list[int]:
 def recurrent_solved(input: Tensor, hx: list[Tensor], params: list[Tensor], masks: list[Tensor], valid: Tensor | None,
                      leaves: list[Tensor], mode: str, has_biases: bool, num_layers: int, bidirectional: bool,
                      batch_first: bool, dropout: float):
-    """The output and the last states of a network whose paths (``leaves``) are known, with their gradients."""
+    """Return the output and the last states of a network with known paths (``leaves``), differentiably."""
     net, left = Network(mode, has_biases, num_layers, bidirectional, batch_first, dropout), iter(leaves)
     one = jax.tree.structure(((0,) * len(hx), (0,) * CELLS[mode].kept))
 
@@ -358,40 +358,40 @@ def _factors(*pairs: tuple[int, int]) -> list[tuple[int, int]]:
 
 
 def _lstm_checks(template: tuple, edges: tuple) -> tuple[int, ...]:
-    """Return what PyTorch saves of a step: each factor whose other needs a gradient, and the cell where a gate does."""
+    """Return what PyTorch saves of a step: each factor whose partner needs a gradient, and the cell state if a gate does."""
     needs = [e is not None for e in edges]
     cell = (2,) * any(needs[:2] + needs[3:])
     return tuple([a for a, b in _factors((0, 3), (1, 4)) if needs[b]]) + cell
 
 
 def _cell_checks(template: tuple, edges: tuple) -> tuple[int, ...]:
-    """Return the same of a cell without a state of its own."""
+    """Return what PyTorch saves of a step of a cell without cell state."""
     return tuple([a for a, b in _factors((0, 2), (1, 3)) if edges[b] is not None])
 
 
 @op(method=False, out=False, saves=Saves(checks=_lstm_checks), arrival=arrival.params(4, 2, 5, 3))
 def lstm_cell(input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
               b_hh: Tensor | None = None):
-    """The next hidden and cell state of an LSTM. See torch.nn.LSTMCell."""
+    """Return the next hidden and cell state of an LSTM. See torch.nn.LSTMCell."""
     check.require(len(hx) == 2, "lstm_cell expects two hidden states")
     return _step("lstm", input, (hx[0], hx[1]), w_ih, w_hh, b_ih, b_hh)
 
 
 @op(method=False, out=False, saves=Saves(checks=_cell_checks), arrival=arrival.params(5, 3, 4, 2))
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None):
-    """The next state of a GRU. See torch.nn.GRUCell."""
+    """Return the next state of a GRU. See torch.nn.GRUCell."""
     return _step("gru", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
 @op(method=False, out=False, backward_name="TanhBackward0", arrival=arrival.params(4, 2, 5, 3))
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
                   b_hh: Tensor | None = None):
-    """The next state of a simple recurrent cell with tanh. See torch.nn.RNNCell."""
+    """Return the next state of a simple recurrent cell with tanh. See torch.nn.RNNCell."""
     return _step("rnn_tanh", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
 @op(method=False, out=False, backward_name="ReluBackward0", arrival=arrival.params(4, 2, 5, 3))
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
                   b_hh: Tensor | None = None):
-    """The next state of a simple recurrent cell with relu. See torch.nn.RNNCell."""
+    """Return the next state of a simple recurrent cell with relu. See torch.nn.RNNCell."""
     return _step("rnn_relu", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]

@@ -1,7 +1,7 @@
-"""Sequences of several lengths, padded and packed. See torch.nn.utils.rnn.
+"""Sequences of different lengths, padded and packed. See torch.nn.utils.rnn.
 
-``flat`` numbers the rows (time, batch) of the padded form that are data, in packed order; ``place`` is its inverse: the
-packed row at each (time, batch), or -1 for padding. Both come from lengths, which are known on the host.
+``flat`` has the index (time, batch) of each data row of the padded form, in packed order. ``place`` is its inverse: the
+packed row for each (time, batch), or -1 for padding. Both are computed from lengths on the host.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jtorch.ops.registry import Number, Tensor, op
 
 @jax.custom_vjp
 def _rows(x: jax.Array, index: jax.Array, inverse: jax.Array) -> jax.Array:
-    """The rows of ``x`` that ``index`` names, 0 where it is -1. Taking the rows of ``inverse`` is its transpose."""
+    """Return the rows of ``x`` at ``index``, 0 for index -1. The transpose takes the rows at ``inverse``."""
     if x.shape[0] == 0:
         return jnp.zeros((index.shape[0], *x.shape[1:]), x.dtype)
     taken = jnp.take(x, index, axis=0, mode="clip")
@@ -29,7 +29,7 @@ _rows.defvjp(lambda x, index, inverse: (_rows(x, index, inverse), (index, invers
 @op(name="_pack_rows", function=False, method=False, out=False, tested=False,
     backward_name="PackPaddedSequenceBackward0")
 def pack_rows(input: Tensor, flat: Tensor, place: Tensor, batch_first: bool):
-    """The rows of a padded batch that are data, time by time."""
+    """Pack the data rows of a padded batch, time by time."""
     x = jnp.swapaxes(input, 0, 1) if batch_first else input
     x = x[:place.shape[0]]
     return _rows(x.reshape(-1, *x.shape[2:]), flat, place.reshape(-1))
@@ -38,7 +38,7 @@ def pack_rows(input: Tensor, flat: Tensor, place: Tensor, batch_first: bool):
 @op(name="_pad_rows", function=False, method=False, out=False, tested=False,
     backward_name="PadPackedSequenceBackward0")
 def pad_rows(input: Tensor, flat: Tensor, place: Tensor, padding_value: Number, batch_first: bool):
-    """A padded batch from packed rows."""
+    """Pad packed rows to a batch."""
     rows = _rows(input, place.reshape(-1), flat).reshape(*place.shape, *input.shape[1:])
     missing = jnp.broadcast_to((place < 0).reshape(*place.shape, *[1] * (input.ndim - 1)), rows.shape)
     out = jnp.where(missing, jnp.asarray(padding_value).astype(rows.dtype), rows)
@@ -48,7 +48,7 @@ def pad_rows(input: Tensor, flat: Tensor, place: Tensor, padding_value: Number, 
 @op(name="_pad_sequence", function=False, method=False, out=False, tested=False,
     backward_name="CopySlices")
 def pad_sequence(sequences: list[Tensor], batch_first: bool, padding_value: Number, left: bool):
-    """Sequences stacked, each filled up to the longest."""
+    """Stack sequences, padding each to the longest."""
     longest = max(s.shape[0] for s in sequences)
     value, made = jnp.asarray(padding_value).astype(sequences[0].dtype), []
     for s in sequences:

@@ -16,7 +16,7 @@ from jtorch.ops.registry import Tensor
 
 @functional(aliases=("pixel_shuffle",), saves="none", layout=AS_FIRST_SUGGESTS)
 def pixel_shuffle(input: Tensor, upscale_factor: int):
-    """Channels spread over ``upscale_factor`` times as many rows and columns. See torch.nn.functional.pixel_shuffle."""
+    """Return channels spread over ``upscale_factor`` times as many rows and columns. See torch.nn.functional.pixel_shuffle."""
     check.require(input.ndim >= 3, "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
                   f"{input.ndim} dimension(s)")
     r = upscale_factor
@@ -31,7 +31,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int):
 
 @functional(aliases=("pixel_unshuffle",), saves="none", layout=AS_FIRST_SUGGESTS)
 def pixel_unshuffle(input: Tensor, downscale_factor: int):
-    """The inverse of pixel_shuffle. See torch.nn.functional.pixel_unshuffle."""
+    """Return the inverse of pixel_shuffle. See torch.nn.functional.pixel_unshuffle."""
     check.require(input.ndim >= 3, "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
                   f"{input.ndim} dimension(s)")
     r = downscale_factor
@@ -47,7 +47,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int):
 
 @functional(aliases=("channel_shuffle",), saves="none", layout=AS_FIRST_SUGGESTS)
 def channel_shuffle(input: Tensor, groups: int):
-    """The channels of ``groups`` groups, dealt out in turn. See torch.nn.functional.channel_shuffle."""
+    """Return the channels of ``groups`` groups, dealt out in turn. See torch.nn.functional.channel_shuffle."""
     check.require(input.ndim > 2, "channel_shuffle expects input with > 2 dims, but got input with sizes "
                   f"{list(input.shape)}")
     check.require(groups > 0, f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
@@ -64,7 +64,7 @@ def _blocks(size, kernel, dilation, padding, stride) -> tuple[int, int]:
 
 
 def _patches(x: jax.Array, kernel, dilation, padding, stride) -> jax.Array:
-    """(N, C, H, W) to (N, C * taps, blocks)."""
+    """Convert (N, C, H, W) to (N, C * taps, blocks)."""
     n, c, *size = x.shape
     out = _blocks(size, kernel, dilation, padding, stride)
     x = jnp.pad(x, ((0, 0), (0, 0), *((p, p) for p in padding)))
@@ -90,7 +90,7 @@ def _pairs(name: str, kernel_size, dilation, padding, stride) -> list[tuple[int,
 @functional(saves="none", backward_name="Im2ColBackward0")
 def unfold(input: Tensor, kernel_size: int | tuple[int, ...], dilation: int | tuple[int, ...] = 1,
            padding: int | tuple[int, ...] = 0, stride: int | tuple[int, ...] = 1):
-    """The sliding blocks of a batch of images, each as a column. See torch.nn.functional.unfold."""
+    """Return the sliding blocks of a batch of images, each as a column. See torch.nn.functional.unfold."""
     kernel, dilation, padding, stride = _pairs("unfold", kernel_size, dilation, padding, stride)
     valid = input.ndim in (3, 4) and all(n for n in input.shape[input.ndim - 3:])
     check.require(valid, "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
@@ -121,7 +121,7 @@ def _check_fold(input: jax.Array, size, kernel, dilation, padding, stride) -> No
 @functional(saves="none", backward_name="Col2ImBackward0")
 def fold(input: Tensor, output_size: int | tuple[int, ...], kernel_size: int | tuple[int, ...],
          dilation: int | tuple[int, ...] = 1, padding: int | tuple[int, ...] = 0, stride: int | tuple[int, ...] = 1):
-    """Images from sliding blocks, which add up where they overlap. See torch.nn.functional.fold."""
+    """Return images from sliding blocks, which add up where they overlap. See torch.nn.functional.fold."""
     size = ntuple(output_size, 2, "output_size", "fold")
     kernel, dilation, padding, stride = _pairs("fold", kernel_size, dilation, padding, stride)
     _check_fold(input, size, kernel, dilation, padding, stride)

@@ -1,4 +1,4 @@
-"""Maxima of windows of any place and size, which adaptive pooling and very large windows need."""
+"""Maxima of windows of any position and size, for adaptive pooling and very large windows."""
 from __future__ import annotations
 
 import jax
@@ -9,12 +9,12 @@ from jtorch.ops import promotion
 
 
 def lowest(dtype):
-    """The value below all others of ``dtype``."""
+    """Return the lowest value of ``dtype``."""
     return -np.inf if promotion.is_float(np.dtype(dtype)) else np.iinfo(dtype).min
 
 
 def _gathered(x: jax.Array, axis: int, at: np.ndarray) -> jax.Array:
-    """``x`` with dimension ``axis`` replaced by two: windows and the elements ``at`` of each."""
+    """Return ``x`` with dimension ``axis`` replaced by two: windows, and their elements ``at``."""
     shape = x.shape[:axis] + at.shape + x.shape[axis + 1:]
     if at.size == x.shape[axis] and (at.reshape(-1) == np.arange(at.size)).all():
         return x.reshape(shape)
@@ -22,7 +22,7 @@ def _gathered(x: jax.Array, axis: int, at: np.ndarray) -> jax.Array:
 
 
 def window_maximum(x: jax.Array, at: list[np.ndarray], inside: list[np.ndarray]) -> tuple[jax.Array, jax.Array]:
-    """The maxima of windows over the last dimensions and their flat indices; ``at[i]`` is (windows, elements)."""
+    """Return the maxima of windows over the last dimensions and their flat indices. ``at[i]`` has shape (windows, elements)."""
     n, sizes = len(at), x.shape[x.ndim - len(at):]
     lead = x.ndim - n
     patches, flat, valid = x, np.zeros((), np.int64), np.ones((), bool)
