@@ -1,8 +1,8 @@
-"""The Box-Muller transform as PyTorch's CPU kernels compute it, in blocks of 16: 8 radii, then 8 angles.
+"""The Box-Muller transform of PyTorch's CPU kernels, in blocks of 16: 8 radii, then 8 angles.
 
-The float32 kernel is PyTorch's AVX2 one: polynomials in float32 with fused multiply-adds. NumPy has no fused operation,
-so each is a product and a sum in float64, where the product is exact, rounded to float32 once. Where a product is exact
-in float32 already (a power of two, or few bits on both sides), a plain product and sum is the same number.
+The float32 kernel follows PyTorch's AVX2 kernel: polynomials in float32 with fused multiply-adds. NumPy has no fused
+operation, so each becomes a float64 product (which is exact) and sum, rounded to float32 once. If a product is exact in
+float32 already (a power of two, or few bits in both factors), a plain product and sum gives the same number.
 """
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jtorch._base import seam
 from jtorch.ops import _libm as libm
 
 F = np.float32
-CHUNK = 1 << 16                     # numbers at a time: the temporaries stay in the second-level cache
+CHUNK = 1 << 16                     # numbers per chunk; temporaries of larger chunks leave the second-level cache
 
 
 def _wide(value: float) -> np.ndarray:
-    """A number of float32 as float64; an array of no dimensions is the operand that NumPy reads fastest."""
+    """Return a float32 number as a 0-dim float64 array, the fastest operand for NumPy."""
     return np.array(F(value), np.float64)
 
 
@@ -32,11 +32,11 @@ _LN2_HIGH, _LN2_LOW = F(0.693359375), F(-2.12194440e-4)
 _PI4_HIGH, _PI4_MIDDLE, _PI4_LOW = F(-0.78515625), F(-2.4187564849853515625e-4), _wide(-3.77489497744594108e-8)
 _SQRT_HALF_BITS = np.int32(0x3F3504F3)
 _STEP = F(2.0**-24)
-_EIGHT = np.dtype("V32")            # eight float32, moved as one
+_EIGHT = np.dtype("V32")            # eight float32, moved as one element
 
 
 def normals32(integers: np.ndarray) -> np.ndarray:
-    """Standard normals in float32 from as many (a multiple of 16) 24-bit integers."""
+    """Return float32 standard normals from the same number (a multiple of 16) of 24-bit integers."""
     if seam.normals is not None:
         made = np.empty(integers.size, F)
         seam.normals(integers, made)
@@ -51,7 +51,7 @@ def normals32(integers: np.ndarray) -> np.ndarray:
 
 
 def normals64(uniforms: np.ndarray) -> np.ndarray:
-    """Standard normals in float64 from as many (a multiple of 16) uniforms."""
+    """Return float64 standard normals from the same number (a multiple of 16) of uniforms."""
     u = uniforms.reshape(-1, 2, 8)
     r = np.sqrt(-2.0 * libm.log(1.0 - u.take(0, axis=1)))
     theta = (2.0 * np.pi) * u.take(1, axis=1)
@@ -59,7 +59,7 @@ def normals64(uniforms: np.ndarray) -> np.ndarray:
 
 
 def _join(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Interleaves groups of eight float32."""
+    """Interleave groups of eight float32."""
     first, second = first.view(_EIGHT), second.view(_EIGHT)
     blocks = np.empty(2 * first.size, _EIGHT)
     blocks[0::2], blocks[1::2] = first, second
@@ -67,7 +67,7 @@ def _join(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _horner(x: np.ndarray, coefficients: list[np.ndarray], wide: np.ndarray) -> np.ndarray:
-    """The polynomial of float64 ``x``, rounded to float32 after each step."""
+    """Evaluate a polynomial at float64 ``x``, rounding to float32 after each step."""
     y = np.empty(x.shape, F)
     np.multiply(x, coefficients[0], wide)
     np.add(wide, coefficients[1], wide)
@@ -81,7 +81,7 @@ def _horner(x: np.ndarray, coefficients: list[np.ndarray], wide: np.ndarray) -> 
 
 
 def _fused(a: np.ndarray, b: np.ndarray, c: np.ndarray, wide: np.ndarray) -> np.ndarray:
-    """``a * b + c`` rounded to float32 once, written over ``a``; ``b`` is float64."""
+    """Compute ``a * b + c``, rounded to float32 once, into ``a``. ``b`` is float64."""
     wide[:] = a
     wide *= b
     wide += c.astype(np.float64)
@@ -90,7 +90,7 @@ def _fused(a: np.ndarray, b: np.ndarray, c: np.ndarray, wide: np.ndarray) -> np.
 
 
 def _radius(u: np.ndarray) -> np.ndarray:
-    """sqrt(-2 log(1 - u)), written over ``u``."""
+    """Compute sqrt(-2 log(1 - u)) into ``u``."""
     x = np.subtract(F(1), u, out=u)
     e = _split_exponent(x)
     x -= F(1)
@@ -110,7 +110,7 @@ def _radius(u: np.ndarray) -> np.ndarray:
 
 
 def _split_exponent(x: np.ndarray) -> np.ndarray:
-    """The exponents ``e`` of ``x = m * 2**e`` with m in [sqrt(1/2), sqrt(2)), and ``m`` written over ``x``."""
+    """Return the exponents ``e`` of ``x = m * 2**e`` with m in [sqrt(1/2), sqrt(2)). Write ``m`` into ``x``."""
     bits = x.view(np.int32)
     e = bits - _SQRT_HALF_BITS
     e >>= 23
@@ -119,7 +119,7 @@ def _split_exponent(x: np.ndarray) -> np.ndarray:
 
 
 def _sin_cos(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """sin and cos of 2 pi u, from the polynomials of the nearest multiple of pi / 2; written over ``u``."""
+    """Return sin and cos of 2 pi u by polynomials around the nearest multiple of pi / 2. This overwrites ``u``."""
     u *= F(2 * np.pi)
     octant = (u * F(4 / np.pi)).astype(np.int32)
     octant += 1
@@ -135,7 +135,7 @@ def _sin_cos(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _quarter(x: np.ndarray, multiple: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """sin and cos of ``x - multiple * pi / 4``, which lies in [-pi/4, pi/4]."""
+    """Return sin and cos of ``x - multiple * pi / 4``, which lies in [-pi/4, pi/4]."""
     x += multiple * _PI4_HIGH
     x += multiple * _PI4_MIDDLE
     wide = np.empty(x.shape, np.float64)

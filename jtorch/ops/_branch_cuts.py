@@ -1,7 +1,7 @@
-"""Complex functions on their branch cuts, where the sign of a zero says from which side a number comes.
+"""Complex functions on their branch cuts, where the sign of a zero selects the side of the cut.
 
-C99 says so, and NumPy and PyTorch do it; XLA takes -0 for 0 there, so that ``sqrt(-9 - 0j)`` was 3j once it was compiled. By
-symmetry the sign of a part of these functions is that of a part of the argument.
+C99, NumPy and PyTorch define them so. XLA treats -0 as 0, so ``sqrt(-9 - 0j)`` would be 3j when compiled. By symmetry each
+part of these functions has the sign of a part of the argument.
 """
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from jtorch.ops.elementwise import derivative, kind
 
 
 def _sided(fn: Callable, signs: Callable, change: Callable | None = None) -> Callable:
-    """``fn``, whose parts for complex ``x`` have the signs of two numbers that ``signs`` makes of the parts of ``x``.
+    """Return ``fn`` with corrected signs for complex ``x``: ``signs`` maps the parts of ``x`` to numbers with the results' signs.
 
-    None: the part's own sign. ``change(t, result, x)``: what a tangent adds there, where it is not as JAX has it.
+    None keeps a part's sign. ``change(t, result, x)``: the tangent, if JAX's is wrong on the cut.
     """
     @derivative(change or (lambda t, r, x: jax.jvp(fn, (x,), (t,))[1]))
     def of_complex(x):
@@ -29,13 +29,13 @@ def _sided(fn: Callable, signs: Callable, change: Callable | None = None) -> Cal
 
 
 def _change_of_arccosh(t, _, x):
-    """JAX's slope, 1 / sqrt(x * x - 1), has the wrong sign left of the imaginary axis."""
-    below, above = lax.complex(x.real - 1, x.imag), lax.complex(x.real + 1, x.imag)     # x + 1 would make 0 of -0
+    """Return the tangent of arccosh. JAX's slope, 1 / sqrt(x * x - 1), has the wrong sign left of the imaginary axis."""
+    below, above = lax.complex(x.real - 1, x.imag), lax.complex(x.real + 1, x.imag)     # x + 1 would turn -0 into 0
     return t * (lax.rsqrt(below) * lax.rsqrt(above))
 
 
 sqrt = _sided(jnp.sqrt, lambda re, im: (None, im), lambda t, r, x: t / (2 * r))
 arcsin = _sided(jnp.arcsin, lambda re, im: (re, im))
-arcsinh = _sided(jnp.arcsinh, lambda re, im: (re, im), lambda t, r, x: t * lax.rsqrt(x * x + 1))     # JAX 0.12's has other signs
+arcsinh = _sided(jnp.arcsinh, lambda re, im: (re, im), lambda t, r, x: t * lax.rsqrt(x * x + 1))     # JAX 0.12 has other signs
 arccos = _sided(jnp.arccos, lambda re, im: (None, -im))
 arccosh = _sided(jnp.arccosh, lambda re, im: (None, im), _change_of_arccosh)

@@ -1,7 +1,7 @@
-"""The C library's functions on float64 arrays, where NumPy's own vector versions may differ in the last bit.
+"""The C library's functions on float64 arrays. NumPy's vectorized functions may differ in the last bit.
 
-PyTorch's random kernels call the C library number by number. SciPy has functions that do the same in a loop in C:
-they have other names, and these arguments make them the plain function. Short arrays need no SciPy.
+PyTorch's random kernels call the C library for each number. Some SciPy functions do the same in a C loop. They have
+other names; certain arguments reduce them to the plain function. Short arrays do not use SciPy.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHORT = 32
 
 
 def log(x: np.ndarray) -> np.ndarray:
-    """The natural logarithm."""
+    """Return the natural logarithm."""
     if x.size < SHORT:
         return _each(_log, x)
     from scipy.special import xlogy
@@ -23,7 +23,7 @@ def log(x: np.ndarray) -> np.ndarray:
 
 
 def log1p(x: np.ndarray) -> np.ndarray:
-    """The natural logarithm of 1 + x."""
+    """Return the natural logarithm of 1 + x."""
     if x.size < SHORT:
         return _each(math.log1p, x)
     from scipy.special import boxcox1p
@@ -31,7 +31,7 @@ def log1p(x: np.ndarray) -> np.ndarray:
 
 
 def exp(x: np.ndarray) -> np.ndarray:
-    """The exponential."""
+    """Return the exponential."""
     if x.size < SHORT:
         return _each(_exp, x)
     from scipy.special import inv_boxcox
@@ -39,7 +39,7 @@ def exp(x: np.ndarray) -> np.ndarray:
 
 
 def tan(x: np.ndarray) -> np.ndarray:
-    """The tangent; in long arrays NumPy's, which may differ in the last bit."""
+    """Return the tangent. Long arrays use NumPy's function, which may differ in the last bit."""
     return _each(math.tan, x) if x.size < SHORT else np.tan(x)
 
 
@@ -59,9 +59,9 @@ def _each(function, x: np.ndarray) -> np.ndarray:
 
 
 def fused(a: np.ndarray, b: float, c: float) -> np.ndarray:
-    """``a * b + c`` of float64, rounded once.
+    """Return ``a * b + c`` in float64, rounded once.
 
-    Without the extension that is by error-free transformations, and the last bit may err, rarely.
+    Without the extension this uses error-free transformations, whose last bit is rarely wrong.
     """
     if seam.fuse is not None:
         made = np.array(a, np.float64, order="C")
@@ -86,5 +86,5 @@ def _product_error(a: np.ndarray, b: float, product: np.ndarray) -> np.ndarray:
 
 
 def _upper_half(x):
-    scaled = x * 134217729.0        # 2**27 + 1: leaves the upper 26 bits of x
+    scaled = x * 134217729.0        # 2**27 + 1, which isolates the upper 26 bits of x
     return scaled - (scaled - x)

@@ -1,4 +1,4 @@
-"""What a gradient scaler computes. See torch.amp.GradScaler."""
+"""The ops of a gradient scaler. See torch.amp.GradScaler."""
 from __future__ import annotations
 
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ from jtorch.ops.registry import Number, Tensor, op
 
 @op(name="_amp_unscale", function=False, method=False, out=False, tested=False, differentiable=False)
 def amp_unscale(grads: list[Tensor], found_inf: Tensor, inv_scale: Tensor):
-    """The gradients times ``inv_scale``, and 1 in place of ``found_inf`` if an element is not finite."""
+    """Return the gradients times ``inv_scale``, and 1 in place of ``found_inf`` if an element is not finite."""
     bad = jnp.stack([~jnp.isfinite(g).all() for g in grads]).any()
     wide = [g.astype(jnp.promote_types(g.dtype, np.float32)) for g in grads]
     scaled = [(w * inv_scale.astype(w.dtype)).astype(g.dtype) for w, g in zip(wide, grads, strict=True)]
@@ -18,7 +18,7 @@ def amp_unscale(grads: list[Tensor], found_inf: Tensor, inv_scale: Tensor):
 
 @op(name="_amp_update_scale", function=False, method=False, out=False, tested=False, differentiable=False)
 def amp_update_scale(scale: Tensor, tracker: Tensor, found_infs: list[Tensor], growth: Number, backoff: Number, interval: Number):
-    """The scale and the number of good steps since it last changed, after steps in which ``found_infs`` were found."""
+    """Return the scale and the number of good steps since it last changed, after steps in which ``found_infs`` were found."""
     bad = jnp.stack([f > 0 for f in found_infs]).any()
     good = tracker + jnp.ones_like(tracker)
     grown = scale * growth.astype(scale.dtype)
@@ -29,5 +29,5 @@ def amp_update_scale(scale: Tensor, tracker: Tensor, found_infs: list[Tensor], g
 
 @op(name="_amp_undo", function=False, method=False, out=False, tested=False, differentiable=False)
 def amp_undo(found_inf: Tensor, before: list[Tensor], after: list[Tensor]):
-    """What a step has made, or what was before if an infinity was found."""
+    """Return the values after a step, or the values before it if an infinity was found."""
     return [jnp.where(found_inf > 0, b, a) for b, a in zip(before, after, strict=True)]

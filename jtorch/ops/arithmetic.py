@@ -1,4 +1,4 @@
-"""Pointwise ops with two operands that Python has operators for: sums, products, quotients, remainders, powers."""
+"""Pointwise arithmetic with two operands: sums, products, quotients, remainders and powers."""
 from __future__ import annotations
 
 from typing import Any
@@ -34,15 +34,15 @@ from jtorch.ops.registry import OPS, Number, T, Tensor, op
 
 @op(numbers_only=True, promote="numeric", opmath=True, operators=("__add__", "__radd__", "__iadd__"), saves="none", fits="alpha")
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
-    """Adds ``alpha`` times ``other``. See torch.add."""
+    """Add ``alpha`` times ``other``. See torch.add."""
     return input + _scaled(other, alpha)
 
 
-ADD = OPS["add"]        # gradients are added up with it
+ADD = OPS["add"]        # backward adds gradients with this op
 
 
 def _scaled(x, alpha):
-    """``alpha`` times ``x``. PyTorch's kernels multiply complex numbers by 1 too, which makes infinities nan."""
+    """Return ``alpha * x``. PyTorch's kernels multiply complex numbers even by 1, which turns infinities into nan."""
     if not isinstance(alpha, check.Int) or alpha != 1:
         return alpha * x
     return _times_one(x) if jnp.iscomplexobj(x) else x
@@ -54,7 +54,7 @@ def _times_one(x):
 
 
 def no_bools(dtypes):
-    """RuntimeError for a subtraction of bools."""
+    """Raise RuntimeError for a subtraction of bools."""
     if all(d == np.bool_ for d in dtypes):
         raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. "
                            "Use the `^` or `logical_xor()` operator instead.")
@@ -67,7 +67,7 @@ def no_bools(dtypes):
     saves="none", refuses=no_bools, backward_name=lambda template: "SubBackward0" if template[0] is T else "RsubBackward1",
     memory=Memory(dtypes_first=True), fits="alpha")
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
-    """Subtracts ``alpha`` times ``other``. See torch.sub."""
+    """Subtract ``alpha`` times ``other``. See torch.sub."""
     return _less(input, other, alpha)
 
 
@@ -85,14 +85,14 @@ def _times_minus_one(x):
 @op(promote="numeric", opmath=True, saves="none", method=False, inplace=False, out=False, refuses=no_bools,
     backward_name=numbered("Rsub", 1, tensor=0, number=1), fits="alpha")
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1):
-    """``other`` minus ``alpha`` times ``input``. See torch.rsub."""
+    """Return ``other`` minus ``alpha`` times ``input``. See torch.rsub."""
     return _less(other, input, alpha)
 
 
 @op(numbers_only=True, promote="numeric", opmath=True, exact="other", aliases=("multiply",),
     operators=("__mul__", "__rmul__", "__imul__"))
 def mul(input: Tensor | Number, other: Tensor | Number):
-    """The product. See torch.mul."""
+    """Return the product. See torch.mul."""
     return input * other
 
 
@@ -106,7 +106,7 @@ _ROUNDING = (None, "trunc", "floor")
 
 
 def _rounded(input, other, rounding_mode: str, dtype: Any):
-    """The quotient as an integer. Of a 16-bit ``dtype`` each step is rounded to it, unless ``other`` is one number."""
+    """Return the rounded quotient. For a 16-bit ``dtype`` each step is rounded, unless ``other`` is a single number."""
     unsupported(f"div_{rounding_mode}_cpu", input, "bc")
     if input.dtype == dtype or other.size == 1:
         made = (trunc_div if rounding_mode == "trunc" else floor_div)(input, other)
@@ -122,7 +122,7 @@ def _rounded(input, other, rounding_mode: str, dtype: Any):
     value_check=(lambda input, other, *, rounding_mode=None: divides_by_zero(input, other) if rounding_mode else NEVER,
                  zero_division))
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None, compute: Any):
-    """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
+    """Return the quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
     if rounding_mode not in _ROUNDING:
         raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' "
                            f"but found '{rounding_mode}'")
@@ -135,14 +135,14 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
 @op(numbers_only=True, promote="int_to_float", opmath=True, exact="other", operators=("__truediv__", "__itruediv__"),
     backward_name="DivBackward0")
 def true_divide(input: Tensor | Number, other: Tensor | Number):
-    """The quotient. See torch.true_divide."""
+    """Return the quotient. See torch.true_divide."""
     return divide(input, other)
 
 
 @op(promote="numeric", operators=("__rtruediv__", "__rdiv__"), function=False, method=False, inplace=False, out=False,
     backward_name="MulBackward0", saves=Saves(checks=check.nothing), layout=RECIPROCAL, exact="input")
 def rdiv(input: Tensor | Number, other: Tensor):
-    """A number divided by a tensor, by way of the reciprocal as in PyTorch."""
+    """Return a number divided by a tensor, computed with the reciprocal as in PyTorch."""
     other = other.astype(promotion.to_float(np.dtype(other.dtype)))
     reciprocal = widen(divide(like(other, 1), other))
     return (reciprocal * input.astype(reciprocal.dtype)).astype(other.dtype)
@@ -152,7 +152,7 @@ def rdiv(input: Tensor | Number, other: Tensor):
     operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"), differentiable=False, not_derived=True,
     value_check=(divides_by_zero, zero_division))
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, compute: Any):
-    """The quotient rounded down. See torch.floor_divide."""
+    """Return the quotient rounded down. See torch.floor_divide."""
     return _rounded(input, other, "floor", compute)
 
 
@@ -164,7 +164,7 @@ def _remainder(a, b):
 @op(promote="numeric", operators=("__mod__", "__rmod__", "__imod__"), saves=Saves(frees=beyond_first),
     value_check=(divides_by_zero, zero_division), backward_name=numbered("Remainder", 1, tensor=1, number=0))
 def remainder(input: Tensor | Number, other: Tensor | Number):
-    """What floor division leaves, with the sign of ``other``. See torch.remainder."""
+    """Return the remainder of floor division, with the sign of ``other``. See torch.remainder."""
     unsupported("remainder_cpu", input, "bc")
     return _remainder(input, other)
 
@@ -177,7 +177,7 @@ def _fmod(a, b):
 @op(promote="numeric", value_check=(divides_by_zero, zero_division), saves=Saves(frees=beyond_first),
     backward_name=numbered("Fmod", 1, tensor=1, number=0))
 def fmod(input: Tensor, other: Tensor | Number):
-    """What truncating division leaves, with the sign of ``input``. See torch.fmod."""
+    """Return the remainder of truncating division, with the sign of ``input``. See torch.fmod."""
     unsupported("fmod_cpu", input, "bc")
     return _fmod(input, other)
 
@@ -196,14 +196,14 @@ def _power(a, b):
 
 
 def _int_power(a, b):
-    """Integers to integer powers, wrapping; to a negative power only 1 and -1 do not vanish."""
+    """Return integer powers of integers, with wraparound. Negative powers are 0 except for 1 and -1."""
     odd = jnp.where(b % 2 == 0, jnp.ones_like(a), a)
     unit = (a == 1) | (a == like(a, -1)) if a.dtype.kind == "i" else a == 1
     return jnp.where(b < 0, jnp.where(unit, odd, jnp.zeros_like(a)), _wrapped_power(a, jnp.maximum(b, 0)))
 
 
 def _wrapped_power(a, b):
-    """``a ** b``: jnp.power looks at six binary digits of an integer exponent, so the others are taken in turn."""
+    """Return ``a ** b``. jnp.power reads only six bits of an integer exponent, so this handles six bits at a time."""
     def further(state):
         made, a, b = state
         a = lax.integer_pow(a, 64)
@@ -212,7 +212,7 @@ def _wrapped_power(a, b):
 
 
 def _static_power(x, exponent):
-    """``x`` to a power that is known: multiplications and roots where PyTorch uses them."""
+    """Return ``x`` to a static power, with multiplications and roots in the cases where PyTorch uses them."""
     if exponent == 0:
         return lax.stop_gradient(jnp.ones_like(x))
     if exponent in (0.5, -0.5):
@@ -223,7 +223,7 @@ def _static_power(x, exponent):
 
 
 def _whole_power(x, exponent: int):
-    """``x`` to a whole power, rounded once; of bfloat16 PyTorch rounds the square in the powers 3 and -2."""
+    """Return ``x`` to an integer power, rounded once. For bfloat16 PyTorch also rounds the square in the powers 3 and -2."""
     if x.dtype == jnp.bfloat16 and exponent in (3, -2):
         return x * x * x if exponent == 3 else like(x, 1) / (x * x)
     return lax.integer_pow(widen(x), exponent).astype(x.dtype)
@@ -236,14 +236,14 @@ def _pow_backward(template) -> str:
 
 
 def _pow_checks(template, edges) -> tuple | None:
-    """Of a power whose exponent is a number only the base counts, whatever it is."""
+    """Return that only the base is checked if the exponent is a number."""
     return (0,) if template[1] is not T else None
 
 
 @op(promote="numeric", operators=("__pow__", "__rpow__", "__ipow__"), backward_name=_pow_backward,
     saves=Saves("both", checks=_pow_checks), memory=Memory(dtypes_first=True), loops=True, layout=POWER)
 def pow(input: Tensor | Number, exponent: Tensor | complex):
-    """``input`` to the power ``exponent``. See torch.pow."""
+    """Return ``input`` to the power ``exponent``. See torch.pow."""
     if not isinstance(exponent, (check.Int, float, complex)):
         unsupported("pow", input, "b")
         return _int_power(input, exponent) if kind(input) == "i" else _power(input, exponent)
@@ -262,7 +262,7 @@ def pow(input: Tensor | Number, exponent: Tensor | complex):
     out=Out(refuses=out_dtypes.refusal("the output given to float_power has dtype {out} but the operation's result requires "
                                        "dtype {made}")))
 def float_power(input: Tensor | Number, exponent: Tensor | complex):
-    """``pow`` computed in float64 or complex128. See torch.float_power."""
+    """Return ``pow`` computed in float64 or complex128. See torch.float_power."""
     complex_ = any(isinstance(x, complex) or (hasattr(x, "dtype") and kind(x) == "c") for x in (input, exponent))
     to = jnp.complex128 if complex_ else jnp.float64
     if not hasattr(exponent, "dtype"):
@@ -272,20 +272,20 @@ def float_power(input: Tensor | Number, exponent: Tensor | complex):
 
 @op(promote="numeric", backward_name="PowBackward0")
 def square(input: Tensor):
-    """Each element times itself. See torch.square."""
+    """Return each element times itself. See torch.square."""
     return pow(input, 2)
 
 
 @op(promote="numeric", opmath=True, exact="value", saves=Saves(frees=beyond_first), fits="value:opmath")
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
-    """Adds ``value * tensor1 * tensor2``. See torch.addcmul."""
+    """Add ``value * tensor1 * tensor2``. See torch.addcmul."""
     unsupported("addcmul_cpu_out", input, "b")
     return input + _scaled(tensor1, value) * tensor2
 
 
 @op(promote="numeric", opmath=True, exact="value", fits="value:opmath")
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
-    """Adds ``value * tensor1 / tensor2``. See torch.addcdiv."""
+    """Add ``value * tensor1 / tensor2``. See torch.addcdiv."""
     check.require(kind(input) not in "ib", _ADDCDIV)
     return input + divide(_scaled(tensor1, value), tensor2)
 
@@ -301,7 +301,7 @@ _ADDCDIV = (
 @op(inplace=True, backward_name=numbered("Lerp", 2, tensor=1, number=0),
     saves=Saves(frees=lambda template, edges: template[2] is T), layout=ITERATED, fits="weight:opmath")
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number):
-    """The way from ``input`` to ``end``, ``weight`` of it. See torch.lerp."""
+    """Return ``input + weight * (end - input)``. See torch.lerp."""
     for name, x in (("end", end), ("weight", weight)):
         check.require(x.dtype == input.dtype or (name == "weight" and x.ndim == 0),
                       f"expected dtype {_c_name(input)} for `{name}` but got dtype {_c_name(x)}")
@@ -323,7 +323,7 @@ def _c_name(x) -> str:
 @op(promote="numeric", operators=("__neg__",), aliases=("negative",), saves="none", memory=Memory(dtypes_first=True),
     out=Out(refuses=out_dtypes.FOUND))
 def neg(input: Tensor):
-    """Minus each element. See torch.neg."""
+    """Return each element negated. See torch.neg."""
     check.require(kind(input) != "b", "Negation, the `-` operator, on a bool tensor is not supported. If you are "
                   "trying to invert a mask, use the `~` or `logical_not()` operator instead.")
     return -input
@@ -331,13 +331,13 @@ def neg(input: Tensor):
 
 @op(promote="numeric", differentiable=False, loops=True)
 def gcd(input: Tensor, other: Tensor):
-    """The greatest common divisor. See torch.gcd."""
+    """Return the greatest common divisor. See torch.gcd."""
     unsupported("gcd_cpu", input, "bfc")
     return jnp.gcd(input, other)
 
 
 @op(promote="numeric", differentiable=False, loops=True)
 def lcm(input: Tensor, other: Tensor):
-    """The least common multiple. See torch.lcm."""
+    """Return the least common multiple. See torch.lcm."""
     unsupported("lcm_cpu", input, "bfc")
     return jnp.lcm(input, other)

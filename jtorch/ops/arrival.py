@@ -1,7 +1,7 @@
-"""In which turn gradients come to the arguments of an op that PyTorch makes of several: see ``arrival`` of ``op``.
+"""The order in which gradients arrive at the arguments of PyTorch's composite ops: see ``arrival`` of ``op``.
 
-Each function takes a node's template, its arguments' avals and its edges, and returns turns by the number of the argument.
-Arguments that are left out get their gradients at once.
+Each function maps a node's template, avals and edges to turns by argument number. Gradients arrive in the order of turns.
+Other arguments get their gradients at once.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What autocast does to each op: PyTorch's lists for the CPU and for accelerators, under the names of the ops here.
+"""The autocast policy of each op: PyTorch's lists for the CPU and for accelerators, with the names of ops here.
 
-An op that PyTorch takes apart into listed ones, and that is one op here, has the policy of its parts. The lists are PyTorch's
-own, so they stand together; the record of each op that they name takes its entry, and a name of no op is an error once all ops
+An op that PyTorch composes of listed ops has their policy. The lists follow PyTorch's, so they stay in one file. Each op's
+record takes its entry. A name without an op is an error once all ops
 are loaded (``Taxonomy``).
 """
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from jtorch.ops.taxonomy import Taxonomy
 
 LOWER, FP32, WIDEST, REFUSED = "lower precision", "float32", "widest type", "refused"
-Policy = str | Callable[[Any, tuple, list], str | None]     # or what gives it from an op, a call's template and its tensors
+Policy = str | Callable[[Any, tuple, list], str | None]     # or a function of (op, template, tensors) that returns a policy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,19 +25,19 @@ class Autocast:
     cuda: Policy | None = None
 
     def of(self, device_type: str) -> Policy | None:
-        """The policy on a type of device."""
+        """Return the policy for a device type."""
         if device_type == "cuda" and self.cuda is not None:
             return self.cuda
         return self.cpu if device_type == "cpu" else self.accelerator
 
 
 def _static(op: Any, name: str, template: tuple) -> Any:
-    """The argument called ``name`` in a call's template."""
+    """Return the argument called ``name`` in a call's template."""
     return next((t for p, t in zip(op.params, template, strict=True) if p.name == name), None)
 
 
 def _if_no_dtype(op: Any, template: tuple, tensors: list) -> str | None:
-    """float32, unless the caller asks for a dtype."""
+    """Return float32 unless the call has a ``dtype``."""
     return FP32 if _static(op, "dtype", template) is None else None
 
 
@@ -46,7 +46,7 @@ def _if_not_constant(op: Any, template: tuple, tensors: list) -> str | None:
 
 
 def _recurrent(op: Any, template: tuple, tensors: list) -> str | None:
-    """An LSTM or RNN is one product to PyTorch; a GRU and the cells have a state, whose dtype is the input's."""
+    """Return the lower precision for an LSTM or RNN, which PyTorch treats as a product, or for inputs of 16 bits."""
     low = tensors[0].dtype.itemsize == 2
     return LOWER if low or _static(op, "mode", template) in ("lstm", "rnn_tanh", "rnn_relu") else None
 
@@ -56,7 +56,7 @@ def _if_without_indices(op: Any, template: tuple, tensors: list) -> str | None:
 
 
 def _if_a_product(op: Any, template: tuple, tensors: list) -> str | None:
-    """The lower precision, but for what is a product of two vectors (or a number and a tensor) in the end."""
+    """Return the lower precision, except for products of two vectors or of a number and a tensor."""
     dims = _static(op, "dims", template)
     summed = 1 if dims is None else len(dims[0]) if isinstance(dims, tuple) else dims
     ranks = [t.ndim for t in tensors]
@@ -64,7 +64,7 @@ def _if_a_product(op: Any, template: tuple, tensors: list) -> str | None:
 
 
 def _if_it_contracts(op: Any, template: tuple, tensors: list) -> str | None:
-    """The lower precision, if a product of several operands is summed over."""
+    """Return the lower precision if an einsum contracts several operands."""
     inputs, arrow, out = _static(op, "equation", template).replace(" ", "").partition("->")
     operands = inputs.split(",")
     shared = {c for c in inputs if c.isalpha() and sum(c in operand for operand in operands) > 1}
@@ -77,12 +77,12 @@ def _by_power(op: Any, template: tuple, tensors: list) -> str | None:
 
 
 def _truth(static: Any) -> bool:
-    """Whether a static argument is true; a frozen one is a pair of its type and its value."""
+    """Return whether a static argument is true. A frozen argument is a pair (type, value)."""
     return bool(static[1] if isinstance(static, tuple) else static)
 
 
 _PRODUCTS = ("addbmm addmm baddbmm bmm linalg.vecdot matmul mm prelu "                          # listed
-             "chain_matmul linalg.multi_dot "                                               # made of those
+             "chain_matmul linalg.multi_dot "                                               # composed of listed ops
              "_attention_with_dropout_mask _multi_head_attention "
              "F.conv1d F.conv2d F.conv3d F.conv_transpose1d F.conv_transpose2d F.conv_transpose3d conv_tbc F.linear "
              "F.scaled_dot_product_attention")

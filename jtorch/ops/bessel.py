@@ -13,7 +13,7 @@ _SQRT_2_OVER_PI = 0.797884560802865355879892119868763737
 
 
 def _poly(coefficients, x):
-    """The polynomial, by Horner's rule."""
+    """Evaluate a polynomial by Horner's rule."""
     total = jnp.full_like(x, coefficients[0])
     for c in coefficients[1:]:
         total = total * x + c
@@ -25,7 +25,7 @@ def _ratio(above, below, x):
 
 
 def _chebyshev(coefficients, x):
-    """Clenshaw's sum of a Chebyshev series whose first term counts half."""
+    """Evaluate a Chebyshev series, whose first term counts half, by Clenshaw's algorithm."""
     older, before, last = jnp.zeros_like(x), jnp.zeros_like(x), jnp.full_like(x, coefficients[0])
     for c in coefficients[1:]:
         older, before, last = before, last, x * last - before + c
@@ -33,7 +33,7 @@ def _chebyshev(coefficients, x):
 
 
 def _far(order: int, x) -> tuple:
-    """Modulus factors and phase of J and Y of large ``x``: (amplitude of cos, amplitude of sin, angle, scale)."""
+    """Return modulus and phase of J and Y for large ``x``: (amplitude of cos, amplitude of sin, angle, scale)."""
     t = cephes
     pp, pq, qp, qq = ((t.J0_PP, t.J0_PQ, t.J0_QP, t.J0_QQ), (t.J1_PP, t.J1_PQ, t.J1_QP, t.J1_QQ))[order]
     z = 5 / x
@@ -68,27 +68,27 @@ def _j1(x):
 
 
 def _outside(x, at_zero, value):
-    """``value`` for positive ``x``, ``at_zero`` at 0, NaN below."""
+    """Return ``value`` for positive ``x``, ``at_zero`` for 0 and NaN for negative ``x``."""
     return jnp.where(x == 0, at_zero, jnp.where(x < 0, jnp.nan, value)).astype(x.dtype)
 
 
 @op(name="special.bessel_j0", promote="int_to_float", inplace=False, differentiable=False)
 def bessel_j0(input: Tensor):
-    """The Bessel function J0. See torch.special.bessel_j0."""
+    """Return the Bessel function J0. See torch.special.bessel_j0."""
     only_double("bessel_j0_cpu", input)
     return _j0(input)
 
 
 @op(name="special.bessel_j1", promote="int_to_float", inplace=False, differentiable=False)
 def bessel_j1(input: Tensor):
-    """The Bessel function J1. See torch.special.bessel_j1."""
+    """Return the Bessel function J1. See torch.special.bessel_j1."""
     only_double("bessel_j1_cpu", input)
     return _j1(input)
 
 
 @op(name="special.bessel_y0", promote="int_to_float", inplace=False, differentiable=False)
 def bessel_y0(input: Tensor):
-    """The Bessel function Y0. See torch.special.bessel_y0."""
+    """Return the Bessel function Y0. See torch.special.bessel_y0."""
     only_double("bessel_y0_cpu", input)
     x = jnp.minimum(input, 5)
     near = _ratio(cephes.Y0_YP, cephes.Y0_YQ, x * x) + 2 / np.pi * jnp.log(x) * _j0(x)
@@ -97,7 +97,7 @@ def bessel_y0(input: Tensor):
 
 @op(name="special.bessel_y1", promote="int_to_float", inplace=False, differentiable=False)
 def bessel_y1(input: Tensor):
-    """The Bessel function Y1. See torch.special.bessel_y1."""
+    """Return the Bessel function Y1. See torch.special.bessel_y1."""
     only_double("bessel_y1_cpu", input)
     x = jnp.minimum(input, 5)
     near = x * _ratio(cephes.Y1_YP, cephes.Y1_YQ, x * x) + 2 / np.pi * (_j1(x) * jnp.log(x) - 1 / x)
@@ -106,20 +106,20 @@ def bessel_y1(input: Tensor):
 
 @op(name="special.modified_bessel_i0", promote="int_to_float", inplace=False, differentiable=False)
 def modified_bessel_i0(input: Tensor):
-    """The modified Bessel function I0. See torch.special.modified_bessel_i0."""
+    """Return the modified Bessel function I0. See torch.special.modified_bessel_i0."""
     only_double("modified_bessel_i0_cpu", input)
     return jnp.exp(jnp.abs(input)) * lax.bessel_i0e(input)
 
 
 @op(name="special.modified_bessel_i1", promote="int_to_float", inplace=False, differentiable=False)
 def modified_bessel_i1(input: Tensor):
-    """The modified Bessel function I1. See torch.special.modified_bessel_i1."""
+    """Return the modified Bessel function I1. See torch.special.modified_bessel_i1."""
     only_double("modified_bessel_i1_cpu", input)
     return jnp.exp(jnp.abs(input)) * lax.bessel_i1e(input)
 
 
 def _k(order: int, input, *, scaled: bool):
-    """K0 or K1, times e**x if ``scaled``."""
+    """Return K0 or K1, times e**x if ``scaled``."""
     x, far = jnp.minimum(input, 2), jnp.maximum(input, 2)
     series = _chebyshev((cephes.K0_A, cephes.K1_A)[order], x * x - 2)
     log = jnp.log(0.5 * x) * jnp.exp(x) * (lax.bessel_i0e, lax.bessel_i1e)[order](x)
@@ -134,35 +134,35 @@ def _k(order: int, input, *, scaled: bool):
 
 @op(name="special.modified_bessel_k0", promote="int_to_float", inplace=False, differentiable=False)
 def modified_bessel_k0(input: Tensor):
-    """The modified Bessel function K0. See torch.special.modified_bessel_k0."""
+    """Return the modified Bessel function K0. See torch.special.modified_bessel_k0."""
     only_double("modified_bessel_k0_cpu", input)
     return _k(0, input, scaled=False)
 
 
 @op(name="special.modified_bessel_k1", promote="int_to_float", inplace=False, differentiable=False)
 def modified_bessel_k1(input: Tensor):
-    """The modified Bessel function K1. See torch.special.modified_bessel_k1."""
+    """Return the modified Bessel function K1. See torch.special.modified_bessel_k1."""
     only_double("modified_bessel_k1_cpu", input)
     return _k(1, input, scaled=False)
 
 
 @op(name="special.scaled_modified_bessel_k0", promote="int_to_float", inplace=False, differentiable=False)
 def scaled_modified_bessel_k0(x: Tensor):
-    """exp(x) K0(x). See torch.special.scaled_modified_bessel_k0."""
+    """Return exp(x) K0(x). See torch.special.scaled_modified_bessel_k0."""
     only_double("scaled_modified_bessel_k0_cpu", x)
     return _k(0, x, scaled=True)
 
 
 @op(name="special.scaled_modified_bessel_k1", promote="int_to_float", inplace=False, differentiable=False)
 def scaled_modified_bessel_k1(x: Tensor):
-    """exp(x) K1(x). See torch.special.scaled_modified_bessel_k1."""
+    """Return exp(x) K1(x). See torch.special.scaled_modified_bessel_k1."""
     only_double("scaled_modified_bessel_k1_cpu", x)
     return _k(1, x, scaled=True)
 
 
 @op(name="special.spherical_bessel_j0", promote="int_to_float", inplace=False, differentiable=False)
 def spherical_bessel_j0(x: Tensor):
-    """sin(x) / x, 1 at 0. See torch.special.spherical_bessel_j0."""
+    """Return sin(x) / x, 1 at 0. See torch.special.spherical_bessel_j0."""
     only_double("spherical_bessel_j0_cpu", x)
     series = 1 - x * x / 6 * (1 - x * x / 20 * (1 - x * x / 42))
     value = jnp.where(jnp.abs(x) < 0.5, series, jnp.sin(x) / jnp.where(x == 0, 1, x))
@@ -170,7 +170,7 @@ def spherical_bessel_j0(x: Tensor):
 
 
 def _airy_small(x):
-    """Ai by its power series, for arguments of at most a few units."""
+    """Return Ai by its power series, for small arguments."""
     z = x * x * x
     f, g, m, n = jnp.ones_like(x), x, jnp.ones_like(x), x
     for k in range(2, 122, 3):
@@ -181,7 +181,7 @@ def _airy_small(x):
 
 @op(name="special.airy_ai", promote="int_to_float", inplace=False, differentiable=False)
 def airy_ai(input: Tensor):
-    """The Airy function Ai. See torch.special.airy_ai."""
+    """Return the Airy function Ai. See torch.special.airy_ai."""
     only_double("airy_ai_cpu", input)
     x, left = jnp.maximum(input, 2.09), -jnp.minimum(input, -2.09)
     right_zeta, zeta = 2 * x * jnp.sqrt(x) / 3, 2 * left * jnp.sqrt(left) / 3

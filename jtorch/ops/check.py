@@ -1,6 +1,6 @@
 """Checks that op bodies share: PyTorch's exception types and messages for wrong dims, shapes and dtypes.
 
-They look only at shapes, dtypes and static arguments, so they run when an op first meets such arguments, never after.
+They read only shapes, dtypes and static arguments, so they run only when a call is first traced.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jtorch._base.advice import advised
 if TYPE_CHECKING:
     Int = int
 else:
-    # What bodies ask ``isinstance`` of: an int too, or a size that the engine leaves open to trace once for many.
+    # Bodies use this in ``isinstance``: an int, or a symbolic size in a trace for many sizes.
     from numbers import Integral as Int
 
 
@@ -26,23 +26,23 @@ _C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32
 
 
 def c_name(dtype: Any) -> str:
-    """What C++ calls a dtype, which some of PyTorch's messages do."""
+    """Return the C++ name of a dtype in some of PyTorch's messages."""
     return _C_NAMES.get(np.dtype(dtype).name, np.dtype(dtype).name)
 
 
 def does_not_fit(dtype: Any) -> RuntimeError:
-    """The error of a number that is not one of a dtype's."""
+    """Return the error for a number that a dtype cannot represent."""
     return dtypes.does_not_fit(dtypes.of_numpy(dtype))
 
 
 def require_fits(number: Any, dtype: Any) -> None:
-    """RuntimeError for a complex number where the tensors are real."""
+    """Raise RuntimeError for a complex number if the tensors are real."""
     if np.dtype(number.dtype).kind == "c" and np.dtype(dtype).kind != "c":
         raise does_not_fit(dtype)
 
 
 def number_fits(number: Any, dtype: Any, *, wide: bool = False) -> None:
-    """RuntimeError where a static number overflows in a dtype; ``wide``: in what kernels compute it in."""
+    """Raise RuntimeError if a static number overflows in a dtype. ``wide``: in the dtype that kernels compute in."""
     dtypes.check_fits(number, dtypes.of_numpy(np.float32 if wide and np.dtype(dtype).name in HALVES else dtype))
 
 
@@ -50,7 +50,7 @@ HALVES = ("float16", "bfloat16")
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """``dim`` counted from the front; IndexError if there is no such dimension (a 0-dim tensor has dims -1 and 0)."""
+    """Return ``dim`` counted from the front. Raise IndexError if it is out of range; a 0-dim tensor has dims -1 and 0."""
     size = max(ndim, 1)
     if not -size <= dim < size:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})")
@@ -58,7 +58,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def wrap_dims(dims: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool = True) -> tuple[int, ...]:
-    """Several dims counted from the front; None (and, by default, an empty list) is all of them."""
+    """Return dims counted from the front. None, and by default an empty list, means all dims."""
     if dims is None or (empty_is_all and not isinstance(dims, Int) and len(dims) == 0):
         return tuple(range(ndim))
     wrapped = tuple(wrap_dim(d, ndim) for d in ((dims,) if isinstance(dims, Int) else dims))
@@ -69,7 +69,7 @@ def wrap_dims(dims: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool
 
 
 def are_known(sizes: Sequence) -> bool:
-    """Whether none of the sizes is one that the engine leaves open, to trace a body for many at once."""
+    """Return whether all sizes are ints, and not symbolic sizes of a trace for many sizes."""
     try:
         for n in sizes:
             operator.index(n)
@@ -79,14 +79,14 @@ def are_known(sizes: Sequence) -> bool:
 
 
 def sizes_known(tensors: Sequence) -> None:
-    """TypeError where the engine traces a body for many sizes at once: what follows differs from size to size."""
+    """Raise TypeError in a trace with symbolic sizes, if the code that follows needs known sizes."""
     for t in tensors:
         for n in t.shape:
             operator.index(n)
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The common shape; RuntimeError naming the sizes that do not match."""
+    """Return the common shape. Raise RuntimeError that names the sizes if they do not match."""
     result: tuple[int, ...] = ()
     for shape in shapes:
         result = _broadcast_pair(result, tuple(shape))
@@ -94,7 +94,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def expands_to(shape: tuple, to: tuple) -> bool:
-    """Whether a shape can be broadcast to another one."""
+    """Return whether a shape can be broadcast to another one."""
     return len(shape) <= len(to) and all([m in (1, n) for m, n in zip(shape[::-1], to[::-1], strict=False)])
 
 
@@ -111,12 +111,12 @@ def _broadcast_pair(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def scalar_name(d: np.dtype) -> str:
-    """``Float``, ``Long``, …: what PyTorch's messages call the dtype."""
+    """Return the dtype's name in PyTorch's messages, such as ``Float`` or ``Long``."""
     return dtypes.of_numpy(np.dtype(d)).scalar_name
 
 
 def type_name(d: np.dtype) -> str:
-    """``torch.FloatTensor``, ``CPUBoolType``, …: what PyTorch's messages call tensors of a dtype, old dtypes and new ones."""
+    """Return the name of a dtype's tensors in PyTorch's messages, such as ``torch.FloatTensor`` or ``CPUBoolType``."""
     name = scalar_name(d)
     return f"torch.{name}Tensor" if name in _OLD else f"CPU{name}Type"
 
@@ -130,18 +130,18 @@ _CPP = {"float32": "float", "float64": "double", "int64": "long int", "int32": "
 
 
 def cpp_name(dtype: np.dtype) -> str:
-    """The name of an element type in C++, as some of PyTorch's messages have it."""
+    """Return the C++ name of an element type in some of PyTorch's messages."""
     return _CPP.get(np.dtype(dtype).name, str(dtype))
 
 
 def require(condition: Any, message: str, error: type[Exception] = RuntimeError, advice: str = "") -> None:
-    """Raises ``error(message)`` unless ``condition``, with a note that says what to write instead."""
+    """Raise ``error(message)`` unless ``condition``, with ``advice`` as a note."""
     if not condition:
         raise advised(error(message), advice) if advice else error(message)
 
 
 def nonnegative(size: Sequence) -> tuple:
-    """The size of a tensor that is to be made; RuntimeError where it is none."""
+    """Return a size as a tuple. Raise RuntimeError for negative numbers."""
     for n in size:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
@@ -149,7 +149,7 @@ def nonnegative(size: Sequence) -> tuple:
 
 
 def storable(shape: Sequence[int], dtype: Any) -> None:
-    """RuntimeError for the size of a tensor whose bytes or strides an int64 does not count."""
+    """Raise RuntimeError if a shape's bytes or strides overflow an int64."""
     numel, itemsize = 1, np.dtype(dtype).itemsize
     if math.prod([max(n, 1) for n in shape]) * itemsize < 2**63:
         return
@@ -161,17 +161,17 @@ def storable(shape: Sequence[int], dtype: Any) -> None:
 
 
 def nothing(template: tuple, edges: tuple) -> tuple:
-    """The ``checks`` of an op that PyTorch makes of others, which save only what lies between."""
+    """Return the ``checks`` of a composite op whose parts save only intermediate values: no arguments."""
     return ()
 
 
 def of_extreme(template: tuple, edges: tuple) -> tuple[int, ...] | None:
-    """The ``checks`` of an op that along a dim saves indices: then nothing; of two tensors both; else what it ``saves``."""
+    """Return the ``checks`` of max and min: none along a dim (indices are saved), both of two tensors, else by ``saves``."""
     if isinstance(template[1], Int):
         return ()
     return None if template[1] is None and (len(template) < 4 or template[3] is None) else (0, 1)
 
 
 def names_a_kernel(error: Exception) -> bool:
-    """Whether an error is that of a kernel that is missing for a dtype, which comes after those of what it writes to."""
+    """Return whether an error reports a missing kernel for a dtype. PyTorch raises it after errors about the target."""
     return str(error).startswith(('"', "Unsupported dtype"))

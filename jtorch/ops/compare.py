@@ -17,21 +17,21 @@ def _inplace(name: str):
 
 @op(promote="bool", operators=("__eq__",), differentiable=False, inplace=InPlace(name=_inplace("Eq")))
 def eq(input: Tensor, other: Tensor | Number):
-    """Whether the elements are equal. See torch.eq."""
+    """Return whether the elements are equal. See torch.eq."""
     return input == other
 
 
 @op(promote="bool", aliases=("not_equal",), operators=("__ne__",), differentiable=False,
     inplace=InPlace(name=_inplace("Ne")))
 def ne(input: Tensor, other: Tensor | Number):
-    """Whether the elements differ. See torch.ne."""
+    """Return whether the elements differ. See torch.ne."""
     return input != other
 
 
 @op(promote="bool", aliases=("less",), operators=("__lt__",), differentiable=False,
     inplace=InPlace(name=_inplace("Lt")), result_dtype=np.bool_)
 def lt(input: Tensor, other: Tensor | Number):
-    """Whether ``input`` is less. See torch.lt."""
+    """Return whether ``input`` is less. See torch.lt."""
     unsupported("lt_cpu", input, "c")
     return input < other
 
@@ -39,7 +39,7 @@ def lt(input: Tensor, other: Tensor | Number):
 @op(promote="bool", aliases=("less_equal",), operators=("__le__",), differentiable=False,
     inplace=InPlace(name=_inplace("Le")), result_dtype=np.bool_)
 def le(input: Tensor, other: Tensor | Number):
-    """Whether ``input`` is less or equal. See torch.le."""
+    """Return whether ``input`` is less or equal. See torch.le."""
     unsupported("le_cpu", input, "c")
     return input <= other
 
@@ -47,7 +47,7 @@ def le(input: Tensor, other: Tensor | Number):
 @op(promote="bool", aliases=("greater",), operators=("__gt__",), differentiable=False,
     inplace=InPlace(name=_inplace("Gt")), result_dtype=np.bool_)
 def gt(input: Tensor, other: Tensor | Number):
-    """Whether ``input`` is greater. See torch.gt."""
+    """Return whether ``input`` is greater. See torch.gt."""
     unsupported("gt_cpu", input, "c")
     return input > other
 
@@ -55,7 +55,7 @@ def gt(input: Tensor, other: Tensor | Number):
 @op(promote="bool", aliases=("greater_equal",), operators=("__ge__",), differentiable=False,
     inplace=InPlace(name=_inplace("Ge")), result_dtype=np.bool_)
 def ge(input: Tensor, other: Tensor | Number):
-    """Whether ``input`` is greater or equal. See torch.ge."""
+    """Return whether ``input`` is greater or equal. See torch.ge."""
     unsupported("ge_cpu", input, "c")
     return input >= other
 
@@ -67,7 +67,7 @@ def _require_tolerances(rtol: float, atol: float) -> None:
 
 @op(out=False, differentiable=False, composite=True, layout=ITERATED)
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
-    """Whether the elements differ by no more than ``atol + rtol * |other|``. See torch.isclose."""
+    """Return whether the elements differ by no more than ``atol + rtol * |other|``. See torch.isclose."""
     check.require(input.dtype == other.dtype,
                   f"{check.scalar_name(input.dtype)} did not match {check.scalar_name(other.dtype)}")
     _require_tolerances(rtol, atol)
@@ -87,13 +87,13 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 @op(name="all_close", method=False, function=False, out=False, differentiable=False, tested=False)
 def all_close(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
-    """Whether all elements are close: ``isclose(...).all()``, what torch.allclose reads."""
+    """Return whether all elements are close: ``isclose(...).all()``, what torch.allclose reads."""
     return jnp.all(isclose(input, other, rtol, atol, equal_nan))
 
 
 @op(name="all_equal", method=False, function=False, out=False, differentiable=False, tested=False)
 def all_equal(input: Tensor, other: Tensor):
-    """Whether the tensors have the same size and elements: what torch.equal reads."""
+    """Return whether the tensors have the same size and elements: what torch.equal reads."""
     if input.shape != other.shape:
         return jnp.zeros((), bool)
     check.require(input.dtype == other.dtype, f"Expected object of data type {check.scalar_name(input.dtype)} but got "
@@ -104,7 +104,7 @@ def all_equal(input: Tensor, other: Tensor):
 @op(differentiable=False, method=False, out=Out(refuses=out_dtypes.EXPECTED))
 def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False,
          invert: bool = False):
-    """Whether each element is one of ``test_elements``. See torch.isin."""
+    """Return whether each element is one of ``test_elements``. See torch.isin."""
     for x in (elements, test_elements):
         check.require(kind(x) not in "bc",
                       f"Unsupported input type encountered for isin(): {check.scalar_name(x.dtype)}")
@@ -115,26 +115,26 @@ def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_un
 
 @op(out=False, differentiable=False, composite=True, layout=ISFINITE)
 def isfinite(input: Tensor):
-    """Whether each element is finite. See torch.isfinite."""
+    """Return whether each element is finite. See torch.isfinite."""
     return jnp.isfinite(input) if kind(input) in "fc" else jnp.ones(input.shape, bool)
 
 
 @op(out=False, differentiable=False, layout=ISINF)
 def isinf(input: Tensor):
-    """Whether each element is infinite. See torch.isinf."""
+    """Return whether each element is infinite. See torch.isinf."""
     return jnp.isinf(input) if kind(input) in "fc" else jnp.zeros(input.shape, bool)
 
 
 @op(out=False, differentiable=False, layout=ITERATED)
 def isnan(input: Tensor):
-    """Whether each element is NaN. See torch.isnan."""
+    """Return whether each element is NaN. See torch.isnan."""
     return input != input
 
 
 @op(differentiable=False, layout=ITERATED,
     out=Out(refuses=out_dtypes.refusal("isposinf does not support non-boolean outputs.")))
 def isposinf(input: Tensor):
-    """Whether each element is positive infinity. See torch.isposinf."""
+    """Return whether each element is positive infinity. See torch.isposinf."""
     check.require(kind(input) != "c", "isposinf does not support complex inputs.")
     return input == jnp.inf if kind(input) == "f" else jnp.zeros(input.shape, bool)
 
@@ -142,19 +142,19 @@ def isposinf(input: Tensor):
 @op(differentiable=False, layout=ITERATED,
     out=Out(refuses=out_dtypes.refusal("isneginf does not support non-boolean outputs.")))
 def isneginf(input: Tensor):
-    """Whether each element is negative infinity. See torch.isneginf."""
+    """Return whether each element is negative infinity. See torch.isneginf."""
     check.require(kind(input) != "c", "isneginf does not support complex inputs.")
     return input == -jnp.inf if kind(input) == "f" else jnp.zeros(input.shape, bool)
 
 
 @op(out=False, differentiable=False, layout=ISREAL)
 def isreal(input: Tensor):
-    """Whether each element has no imaginary part. See torch.isreal."""
+    """Return whether each element has no imaginary part. See torch.isreal."""
     return input.imag == 0 if kind(input) == "c" else jnp.ones(input.shape, bool)
 
 
 def _share(t, a, b, loses):
-    """``a``'s share of the tangent: all where it wins, none (nor of a nan) where it loses, half at a tie."""
+    """Return the tangent's share of ``a``: 1 if it wins, 0 if it loses (even for a nan), half at a tie."""
     return jnp.where(loses, 0, jnp.where(a == b, t / 2, t))
 
 
@@ -170,27 +170,27 @@ def _minimum(a, b):
 
 @op(promote="numeric", inplace=False)
 def maximum(input: Tensor, other: Tensor):
-    """The greater of two elements, NaN if either is. See torch.maximum."""
+    """Return the greater of two elements, NaN if either is. See torch.maximum."""
     check.require(kind(input) != "c", "maximum not implemented for complex tensors.")
     return _maximum(input, other)
 
 
 @op(promote="numeric", inplace=False)
 def minimum(input: Tensor, other: Tensor):
-    """The lesser of two elements, NaN if either is. See torch.minimum."""
+    """Return the lesser of two elements, NaN if either is. See torch.minimum."""
     check.require(kind(input) != "c", "minimum not implemented for complex tensors.")
     return _minimum(input, other)
 
 
 @op(promote="numeric", inplace=False)
 def fmax(input: Tensor, other: Tensor):
-    """The greater of two elements, ignoring a NaN. See torch.fmax."""
+    """Return the greater of two elements, ignoring a NaN. See torch.fmax."""
     check.require(kind(input) != "c", "fmax not implemented for complex tensors.")
     return jnp.where((input >= other) | (other != other), input, other)
 
 
 @op(promote="numeric", inplace=False)
 def fmin(input: Tensor, other: Tensor):
-    """The lesser of two elements, ignoring a NaN. See torch.fmin."""
+    """Return the lesser of two elements, ignoring a NaN. See torch.fmin."""
     check.require(kind(input) != "c", "fmin not implemented for complex tensors.")
     return jnp.where((input <= other) | (other != other), input, other)

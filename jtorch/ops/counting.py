@@ -1,4 +1,4 @@
-"""Which values there are and how often: unique, bincount, histc, histogram."""
+"""Ops that find distinct values and count values: unique, bincount, histc, histogram."""
 from __future__ import annotations
 
 from typing import Any
@@ -13,7 +13,7 @@ from jtorch.ops.reduce import refuse
 from jtorch.ops.registry import Scalar, Tensor, op
 
 # Unique values -------------------------------------------------------------------------------------------------------
-# These bodies get and return NumPy arrays, since the shapes of their results depend on values.
+# These bodies take and return NumPy arrays, since the shapes of their results depend on values.
 
 
 def _chosen(values, inverse, counts, return_inverse: bool, return_counts: bool):
@@ -45,7 +45,7 @@ def _check_unique(input, dim: int | None) -> int | None:
     backward_name=lambda template: "Unique2Backward0" if template[4] is None else "UniqueDimBackward0")
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None):
-    """The distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
+    """Return the distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
     dim = _check_unique(input, dim)
     if dim is not None and input.shape[dim] == 0:
         return _chosen(input, np.zeros(0), np.zeros(0), return_inverse, return_counts)
@@ -59,7 +59,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
 @op(dynamic=True, differentiable=False, not_derived=True, out=False)
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
                        dim: int | None = None):
-    """The elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""
+    """Return the elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""
     axis = _check_unique(input, dim)
     rows: Any = input.reshape(-1) if axis is None else np.moveaxis(np.asarray(input), axis, 0)
     n = len(rows)
@@ -74,7 +74,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 @op(dynamic=True, differentiable=False, out=False)
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0):
-    """How often each non-negative integer occurs, or the sum of its weights. See torch.bincount."""
+    """Return how often each non-negative integer occurs, or the sum of its weights. See torch.bincount."""
     refuse("bincount_cpu", input, "bfcV")
     check.require(minlength >= 0, "minlength should be >= 0")
     check.require(input.ndim == 1 and (input.size == 0 or input.min() >= 0),
@@ -89,7 +89,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0):
 # Histograms ----------------------------------------------------------------------------------------------------------
 
 def _limits(input, low, high, margin: float):
-    """The range of the bins: given, or else that of ``input``, widened by ``margin`` where it is a single number."""
+    """Return the range of the bins: the given range, or the input's, widened by ``margin`` if it is a single number."""
     if low == high and input.size:
         low, high = jnp.min(input), jnp.max(input)
     low, high = jnp.asarray(low, input.dtype), jnp.asarray(high, input.dtype)
@@ -97,13 +97,13 @@ def _limits(input, low, high, margin: float):
 
 
 def _add_up(index, inside, weight, bins: int):
-    """The sums of ``weight`` by ``index``, of those ``inside``."""
+    """Return the sums of ``weight`` by ``index`` over the elements that are ``inside``."""
     index = jnp.where(inside, jnp.clip(index, 0, bins - 1), bins)
     return jnp.zeros(bins, weight.dtype).at[index].add(weight, mode="drop")
 
 
 def _packed_range(input, dim=0):
-    """A dim, and the least and the greatest element as 28 bits of a float32 each: an error is told one number of the values."""
+    """Pack a dim and the extremes, as 28 bits of float32 each, into the single number that a value check may report."""
     ends = [x.astype(jnp.float32) for x in (jnp.min(input), jnp.max(input))]
     low, high = ((lax.bitcast_convert_type(x, jnp.uint32).astype(jnp.int64) + 8) >> 4 for x in ends)
     return jnp.asarray(dim, jnp.int64) << 56 | low << 28 | high
@@ -130,7 +130,7 @@ def _infinite_error(detail: int, *args, **options):
     out=Out(refuses=out_dtypes.refusal("torch.histogram: input tensor and hist tensor should have the same dtype, but "
                                        "got input {made_cpp} and hist {out_cpp}")))
 def histc(input: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0):
-    """How many elements lie in each of ``bins`` equal bins from ``min`` to ``max``. See torch.histc."""
+    """Return how many elements lie in each of ``bins`` equal bins from ``min`` to ``max``. See torch.histc."""
     refuse("linspace_cpu", input, "b")
     refuse("aminmax_cpu", input, "c")
     refuse("histogram_cpu", input, "iu")
@@ -148,7 +148,7 @@ _C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32
 
 
 def _linspace(low, high, bins: int):
-    """``bins + 1`` edges from both ends towards the middle, as torch.linspace rounds them."""
+    """Return ``bins + 1`` edges, computed from the nearer end as in torch.linspace."""
     step = (high - low) / bins
     i = jnp.arange(bins + 1)
     from_low, from_high = low + step * i.astype(low.dtype), high - step * (bins - i).astype(low.dtype)
@@ -191,7 +191,7 @@ def _histogram_infinite_error(detail: int, *args, **options):
 @op(differentiable=False, returns="hist bin_edges", value_check=(_histogram_infinite, _histogram_infinite_error), loops=True)
 def histogram(input: Tensor, bins: Tensor | int = 100, *, range: tuple[float, float] | None = None,
               weight: Tensor | None = None, density: bool = False):
-    """How many elements, or what weight, lie in each bin, and the edges of the bins. See torch.histogram."""
+    """Return the number (or weight) of elements in each bin, and the edges of the bins. See torch.histogram."""
     refuse("histogramdd", input, "biuc")
     check.require(weight is None or weight.shape == input.shape, "torch.histogramdd: if weight tensor is provided it "
                   "should have the same shape as the input tensor excluding its innermost dimension, but got input "
@@ -222,7 +222,7 @@ def _boxes_infinite(input, edges, bins=None, range=None, weight=None, density=Fa
     value_check=(_boxes_infinite, _histogram_infinite_error), loops=True)
 def histogramdd(input: Tensor, edges: list[Tensor], bins: tuple[int, ...] | None = None, range: tuple[float, ...] | None = None,
                 weight: Tensor | None = None, density: bool = False):
-    """How many points, or what weight, lie in each box of a space, and each dim's edges. See torch.histogramdd."""
+    """Return the number (or weight) of points in each bin of a space, and each dim's edges. See torch.histogramdd."""
     refuse("histogramdd", input, "biuc")
     shape, n = input.shape, input.shape[-1]
     check.require(weight is None or weight.shape == shape[:-1], "torch.histogramdd: if weight tensor is provided it should have "
@@ -247,7 +247,7 @@ def histogramdd(input: Tensor, edges: list[Tensor], bins: tuple[int, ...] | None
 
 
 def _as_density(hist, edges):
-    """Counts as shares per volume."""
+    """Return counts as densities: shares divided by the volume of their bins."""
     hist = hist / jnp.sum(hist)
     for d, e in enumerate(edges):
         hist = hist / jnp.diff(e).reshape((1,) * d + (-1,) + (1,) * (len(edges) - d - 1))

@@ -1,4 +1,4 @@
-"""Running sums, products and extremes, differences and the trapezoidal rule. See torch.cumsum and the ops beside it."""
+"""Cumulative sums, products and extremes, differences and the trapezoidal rule. See torch.cumsum."""
 from __future__ import annotations
 
 import jax
@@ -15,7 +15,7 @@ from jtorch.ops.registry import Number, Tensor, dtype, op
 
 
 def _running(scan, input, dim: int, dtype: np.dtype | None):
-    """``scan`` (``lax.cumsum`` or ``lax.cumprod``) in the dtype."""
+    """Return ``scan`` (``lax.cumsum`` or ``lax.cumprod``) of the input in ``dtype``."""
     dim = check.wrap_dim(dim, input.ndim)
     input = summand(input, dtype)
     if input.ndim and input.size:
@@ -25,14 +25,14 @@ def _running(scan, input, dim: int, dtype: np.dtype | None):
 
 @op(saves="none", inplace=True, out=Out(refuses=out_dtypes.EXPECTED, takes_dtype=True))
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None):
-    """The sums of the elements so far along ``dim``. See torch.cumsum."""
+    """Return the sums of the elements so far along ``dim``. See torch.cumsum."""
     made = _running(lax.cumsum, input, dim, dtype)
     return _from_zero(made) if input.ndim and promotion.is_inexact(made.dtype) else made
 
 
 @jax.custom_jvp
 def _from_zero(sums):
-    """Sums that start at 0 are never -0. (Adding 0 would not do: XLA leaves it out.)"""
+    """Replace -0 by 0, since sums that start at 0 are never -0. XLA would remove an addition of 0."""
     if jnp.iscomplexobj(sums):
         return lax.complex(_from_zero(sums.real), _from_zero(sums.imag))
     return jnp.where(sums == 0, 0, sums)
@@ -46,12 +46,12 @@ def _from_zero_jvp(primals, tangents):
 @op(inplace=True, saves=Saves("both", change=from_result.of_cumprod),
     out=Out(refuses=out_dtypes.EXPECTED, takes_dtype=True))
 def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None):
-    """The products of the elements so far along ``dim``. See torch.cumprod."""
+    """Return the products of the elements so far along ``dim``. See torch.cumprod."""
     return _running(lax.cumprod, input, dim, dtype)
 
 
 def _cumulative_extreme(name: str, scan, input, dim: int):
-    """The extremes so far and the index of the last element equal to each; the gradient goes to that element."""
+    """Return cumulative extremes and the index of the last element equal to each, which gets the gradient."""
     check.require(input.ndim > 0 or dim in (0, -1), f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}",
                   IndexError)
     dim = check.wrap_dim(dim, input.ndim)
@@ -68,20 +68,20 @@ def _cumulative_extreme(name: str, scan, input, dim: int):
 @op(returns="values indices", saves="all",
     out=Out(refuses=out_dtypes.refusal("expected scalar_type {made} but found {out}")))
 def cummax(input: Tensor, dim: int):
-    """The largest elements so far along ``dim``, with their indices. See torch.cummax."""
+    """Return the largest elements so far along ``dim``, with their indices. See torch.cummax."""
     return _cumulative_extreme("cummax", lax.cummax, input, dim)
 
 
 @op(returns="values indices", saves="all",
     out=Out(refuses=out_dtypes.refusal("expected scalar_type {made} but found {out}")))
 def cummin(input: Tensor, dim: int):
-    """The smallest elements so far along ``dim``, with their indices. See torch.cummin."""
+    """Return the smallest elements so far along ``dim``, with their indices. See torch.cummin."""
     return _cumulative_extreme("cummin", lax.cummin, input, dim)
 
 
 @op(saves="both", out=Out(refuses=out_dtypes.refusal("expected scalar_type {made} but found {out}")))
 def logcumsumexp(input: Tensor, dim: int):
-    """The logarithm of the cumulative sums of exponentials. See torch.logcumsumexp."""
+    """Return the logarithm of the cumulative sums of exponentials. See torch.logcumsumexp."""
     dim = check.wrap_dim(dim, input.ndim)
     refuse("logcumsumexp_out_cpu", input, "biu")
     return lax.cumlogsumexp(wide(input), dim).astype(input.dtype) if input.ndim else input
@@ -92,7 +92,7 @@ def _slice(input, start: int, stop: int, dim: int):
 
 
 def _steps(input, dim: int):
-    """The differences of neighbours; of bools, whether they differ."""
+    """Return the differences of neighbours, or for bools whether they differ."""
     n = input.shape[dim]
     left, right = _slice(input, 0, n - 1, dim), _slice(input, 1, n, dim)
     return left != right if input.dtype == bool else right - left
@@ -116,7 +116,7 @@ def _with_ends(input, prepend, append, dim: int):
 
 @op(saves="none", backward_name="SubBackward0", composite=True, layout=DIFFERENCES)
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None):
-    """The ``n``-th differences of neighbours along ``dim``. See torch.diff."""
+    """Return the ``n``-th differences of neighbours along ``dim``. See torch.diff."""
     check.require(input.ndim > 0, "diff expects input to be at least one-dimensional")
     check.require(n >= 0, f"order must be non-negative but got {n}")
     dim = check.wrap_dim(dim, input.ndim)
@@ -129,7 +129,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
 
 
 def _samples(name: str, y, x, dim: int):
-    """``y`` and the widths of the steps between the sample points ``x``, broadcastable, in their common dtype."""
+    """Return ``y`` and the distances between the sample points ``x``, broadcastable, in their common dtype."""
     if x.ndim == 1:
         check.require(x.shape[0] == y.shape[dim], f"{name}: There must be one `x` value for each sample point")
         x = x.reshape([-1 if i == dim else 1 for i in range(y.ndim)])
@@ -150,7 +150,7 @@ def _times(a, b):
 
 
 def _double_areas(name: str, y, x, dx, dim: int):
-    """Twice the areas of the trapezoids between neighbours along ``dim``; of integers in integers."""
+    """Return twice the areas of the trapezoids between neighbours along ``dim``; integers stay integers."""
     check.require(y.ndim > 0, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     said = "`y`" if x is None else "`x` or `y`"
     check.require(bool not in (y.dtype, y.dtype if x is None else x.dtype),
@@ -180,11 +180,11 @@ def _given_x(template: tuple, edges: tuple) -> bool:
 @op(aliases=("trapz",), method=False, backward_name=_name("MulBackward1"),
     saves=Saves(frees=_given_x, checks=check.nothing))
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = None, dim: int = -1):
-    """The integral of ``y`` along ``dim`` by the trapezoidal rule. See torch.trapezoid."""
+    """Return the integral of ``y`` along ``dim`` by the trapezoidal rule. See torch.trapezoid."""
     return _half(reduce.sum(_double_areas("trapezoid", y, x, dx, dim), dim))
 
 
 @op(method=False, backward_name=_name("CumsumBackward0"), saves=Saves(frees=_given_x, checks=check.nothing))
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = None, dim: int = -1):
-    """The integrals so far of ``y`` along ``dim`` by the trapezoidal rule. See torch.cumulative_trapezoid."""
+    """Return the integrals so far of ``y`` along ``dim`` by the trapezoidal rule. See torch.cumulative_trapezoid."""
     return _half(cumsum(_double_areas("cumulative_trapezoid", y, x, dx, dim), dim))

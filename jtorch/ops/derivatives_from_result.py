@@ -1,9 +1,9 @@
-"""Derivatives written with the result: what a backward uses where the result was overwritten behind autograd's back.
+"""Derivatives in terms of the result, which a backward uses after an untracked write to the result.
 
-A node keeps its argument, and the vjp of the op computes the result again. PyTorch keeps the result's memory. That shows
-only where that memory was written to through ``.data`` or by NumPy: then the derivative is taken from here, where an op names it:
-``Saves(change=…)``, the change of the result for a change ``t`` of the argument, as a function of (t, argument, result, *the
-op's other arguments). For an op of several tensors, the numbers of which ``Saves(takes=…)`` says, the first two are lists.
+A node saves its argument, and the op's vjp recomputes the result. PyTorch saves the result's memory. The difference shows
+only after a write through ``.data`` or by NumPy. Then the node uses a derivative of this file that the op names with
+``Saves(change=…)``: the tangent of the result for a tangent ``t`` of the argument, a function of (t, argument, result, *the
+op's other arguments). For ops with several tensors (``Saves(takes=…)``) the first two are lists.
 """
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def _pointwise(slope: Callable) -> Callable:
 
 
 def of_softmax(t, x, r, dim, *rest):
-    """Of softmax along ``dim``."""
+    """Return the tangent of softmax along ``dim``."""
     return r * (t - jnp.sum(r * t, check.wrap_dims(dim, x.ndim), keepdims=True))
 
 
 def of_log_softmax(t, x, r, dim, *rest):
-    """Of log_softmax along ``dim``."""
+    """Return the tangent of log_softmax along ``dim``."""
     return t - jnp.sum(jnp.exp(r) * t, check.wrap_dims(dim, x.ndim), keepdims=True)
 
 
 def of_cumprod(t, x, r, dim, *rest):
-    """Of cumprod: up to the second zero, PyTorch's backward looks at the result."""
+    """Return the tangent of cumprod. PyTorch's backward reads the result up to the second zero."""
     if x.size <= 1 or x.shape[dim] == 1:
         return t
     zero = x == 0
-    zeros = jnp.cumsum(zero, dim)       # before the first one the result counts, from there to the second what lies before it
+    zeros = jnp.cumsum(zero, dim)       # before the first zero the result counts, between the zeros the product before the first
     start = r * jnp.cumsum(jnp.where(zeros == 0, t / jnp.where(zero, 1, x), 0), dim)
     before = jnp.roll(r, 1, dim).at[(slice(None),) * (dim % x.ndim) + (0,)].set(1)
     at_zero = jnp.cumsum(jnp.where(zero & (zeros == 1), t * before, 0), dim)
@@ -45,7 +45,7 @@ def of_cumprod(t, x, r, dim, *rest):
 
 
 def _over(change: Callable) -> Callable:
-    """For an op that reduces ``dim``: ``change`` of arrays all of which have the dim."""
+    """Return the tangent of an op that reduces ``dim``, from ``change`` on arrays that keep the dim."""
     def reduced(t, x, r, dim=None, keepdim=False, *rest):
         axes = check.wrap_dims(dim, x.ndim)
         return change(t, x, r.reshape([1 if d in axes else n for d, n in enumerate(x.shape)]), axes).reshape(r.shape)
@@ -63,14 +63,14 @@ def _evenly(t, x, r, axes):
 
 
 def of_polar(t, x, r):
-    """Of polar: by the distance and by the angle."""
+    """Return the tangent of polar, by distance and angle."""
     size = jnp.abs(r).astype(r.dtype)
     direction = jnp.where(size == 0, 0, r / jnp.where(size == 0, 1, size))
     return jnp.broadcast_to(t[0], r.shape) * direction + jnp.broadcast_to(t[1], r.shape) * (1j * r).astype(r.dtype)
 
 
 def of_copysign(t, x, r, *rest):
-    """Of copysign, by the magnitude."""
+    """Return the tangent of copysign by the magnitude."""
     t, x = (t[0], x[0]) if isinstance(t, list) else (t, x)
     t, x = jnp.broadcast_to(t, r.shape), jnp.broadcast_to(x, r.shape)
     return t * jnp.where(x == 0, 0, r / jnp.where(x == 0, 1, x))
@@ -81,17 +81,17 @@ def _logsumexp(t, x, r, axes):
 
 
 def _prod(t, x, r, axes):
-    if not axes:        # of a 0-dim tensor: PyTorch's backward does not look at the result
+    if not axes:        # PyTorch's backward does not read the result of a 0-dim tensor
         return t
     zero = x == 0
     filled = jnp.where(zero, 1, x)
     zeros, product = jnp.sum(zero, axes, keepdims=True), jnp.prod(filled, axes, keepdims=True)
     exact = jnp.where(zero, jnp.where(zeros == 1, product, 0), jnp.where(zeros == 0, product / filled, 0))
-    return jnp.sum(t * jnp.where(jnp.any(zero), exact, r / filled), axes)       # with zeros the result is not used
+    return jnp.sum(t * jnp.where(jnp.any(zero), exact, r / filled), axes)       # the result is not used if there are zeros
 
 
 def of_norm(t, x, r, p="fro", dim=None, keepdim=False, *rest):
-    """Of norm: of all elements or along ``dim``."""
+    """Return the tangent of norm, over all elements or along ``dim``."""
     p = 2.0 if p is None or isinstance(p, str) else float(p)
     axes = check.wrap_dims(dim, x.ndim)
     r, size = r.reshape([1 if d in axes else n for d, n in enumerate(x.shape)]), jnp.abs(x)
@@ -107,12 +107,12 @@ def of_norm(t, x, r, p="fro", dim=None, keepdim=False, *rest):
 
 
 def _real_product(a, b):
-    """The product of numbers, for complex ones that of them as vectors of the plane: how a real result changes."""
+    """Return the product of real numbers, or the dot product of complex numbers as vectors: the change of a real result."""
     return (a * jnp.conj(b)).real
 
 
 def of_sgn(t, x, r, *rest):
-    """Of the direction of complex numbers; real signs do not change."""
+    """Return the tangent of sgn, the direction of complex numbers. It is 0 for real numbers."""
     if not jnp.iscomplexobj(x):
         return jnp.zeros_like(t)
     size = jnp.abs(x).astype(x.dtype)
@@ -120,7 +120,7 @@ def of_sgn(t, x, r, *rest):
 
 
 def of_std(t, x, r, dim=None, unbiased=None, keepdim=False, correction=None, *rest):
-    """Of std, by the deviation from the mean."""
+    """Return the tangent of std, by the deviation from the mean."""
     if isinstance(dim, bool):       # std(unbiased)
         dim, unbiased = None, dim
     axes = check.wrap_dims(dim, x.ndim)
@@ -132,7 +132,7 @@ def of_std(t, x, r, dim=None, unbiased=None, keepdim=False, correction=None, *re
 
 
 def of_hypot(t, x, r):
-    """Of hypot, by both sides."""
+    """Return the tangent of hypot by both sides."""
     return sum(jnp.broadcast_to(change, r.shape) * (jnp.broadcast_to(a.astype(r.dtype), r.shape) / r)
                for change, a in zip(t, x, strict=True))
 
@@ -147,7 +147,7 @@ of_prod, of_amax, of_logsumexp, of_max = _over(_prod), _over(_extreme), _over(_l
 
 @op(name="_along_result", function=False, method=False, out=False, saves="all", tested=False)
 def along_result(inputs: list[Tensor], arguments: list[Tensor], result: Tensor, name: str, others: Any):
-    """Linear in ``inputs``, with the derivative that the op ``name`` has at these arguments and this result."""
+    """Return the derivative of op ``name`` at these arguments and this result, as a function linear in ``inputs``."""
     inputs = [x if jnp.iscomplexobj(x) else x.astype(result.dtype) for x in inputs]
     change: Any = OPS[name].saves.change
     return change(inputs, arguments, result, *others) if len(inputs) > 1 else change(inputs[0], arguments[0], result, *others)

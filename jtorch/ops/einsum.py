@@ -1,4 +1,4 @@
-"""torch.einsum: PyTorch's equations, read into lists of labels that jnp.einsum takes."""
+"""torch.einsum: conversion of PyTorch's equations to lists of labels for jnp.einsum."""
 from __future__ import annotations
 
 import string
@@ -13,13 +13,13 @@ from jtorch.ops.registry import Tensors, op
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase      # a label is the index of its letter, as in PyTorch
 _ELLIPSIS = -1
-_FIRST_OF_ELLIPSIS = len(_LETTERS)                              # the labels of the dimensions an ellipsis stands for
+_FIRST_OF_ELLIPSIS = len(_LETTERS)                              # labels of an ellipsis's dimensions
 
 
 @op(method=False, backward_name="ViewBackward0", saves=Saves(frees=lambda template, edges: len(edges) > 1),
     arrival=arrival.last_first)
 def einsum(equation: str, operands: Tensors):
-    """Sums of products, by Einstein's convention. See torch.einsum."""
+    """Return sums of products, by Einstein's convention. See torch.einsum."""
     check.require(len(operands) > 0, "einsum(): must specify the equation string and at least one operand, or at least one "
                   "operand and its subscripts list", ValueError)
     left, arrow, right = equation.partition("->")
@@ -32,13 +32,13 @@ def einsum(equation: str, operands: Tensors):
         result = sorted(n for n in sizes if n >= _FIRST_OF_ELLIPSIS) + _appearing_once(inputs)
     same_scalar_type(*operands)
     if len(operands) > 2:
-        check.sizes_known(operands)     # the order of the products depends on them
+        check.sizes_known(operands)     # the order of the products depends on the sizes
     squeezed = [_without_broadcast(a, names, sizes) for a, names in zip(operands, labels, strict=True)]
     return jnp.einsum(*[x for pair in squeezed for x in pair], result)
 
 
 def sublist_equation(operands: Sequence[Sequence], result: Sequence | None) -> str:
-    """The equation of the form ``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
+    """Return the equation for the call form ``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
     def text(sublist):
         return "".join("..." if n is Ellipsis else _letter(n) for n in sublist)
     return ",".join(map(text, operands)) + ("" if result is None else "->" + text(result))
@@ -51,7 +51,7 @@ def _letter(n: int) -> str:
 
 
 def _labels(text: str, start: int, what: str) -> list[int]:
-    """The labels of one operand's subscripts, which begin at index ``start`` of the equation."""
+    """Return the labels of one operand's subscripts, which begin at index ``start`` of the equation."""
     labels, i = [], 0
     while i < len(text):
         if text[i] == ".":
@@ -78,7 +78,7 @@ def _inputs(left: str, count: int) -> list[list[int]]:
 
 
 def _expanded(inputs: list[list[int]], operands) -> list[list[int]]:
-    """The labels with each ellipsis replaced by labels of its dimensions, which line up at the right."""
+    """Return the labels with each ellipsis replaced by labels of its dimensions, aligned at the right."""
     missing = []
     for i, (labels, a) in enumerate(zip(inputs, operands, strict=True)):
         dots = _ELLIPSIS in labels
@@ -126,6 +126,6 @@ def _appearing_once(inputs: list[list[int]]) -> list[int]:
 
 
 def _without_broadcast(a, names: list[int], sizes: dict[int, int]):
-    """The operand without the dimensions of size 1 that another operand stretches, and its labels."""
+    """Return the operand without dimensions of size 1 that broadcast, and its labels."""
     gone = [i for i, n in enumerate(names) if a.shape[i] == 1 and sizes[n] != 1]
     return jnp.squeeze(a, gone), [n for i, n in enumerate(names) if i not in gone]

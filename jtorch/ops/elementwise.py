@@ -1,4 +1,4 @@
-"""What the bodies of pointwise ops share: PyTorch's "not implemented for" errors, its derivatives, its division."""
+"""Functions shared by pointwise ops: PyTorch's "not implemented for" errors, its derivatives and its division."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,47 +13,47 @@ from jtorch.ops import check, promotion
 from jtorch.ops.named import by_name
 from jtorch.ops.registry import T
 
-NEVER = (np.False_, np.int64(0))    # what a value check returns where the dtypes alone rule the error out
+NEVER = (np.False_, np.int64(0))    # the result of a value check if the dtypes exclude the error
 
 
 def kind(x) -> str:
-    """``b``, ``i``, ``f`` or ``c``: what the elements of ``x`` are."""
+    """Return the kind of the elements: ``b``, ``i``, ``f`` or ``c``."""
     d = np.dtype(x.dtype)
     return "f" if promotion.is_float(d) else {"b": "b", "c": "c"}.get(d.kind, "i")
 
 
 def unsupported(kernel: str, x, kinds: str) -> None:
-    """Raises what PyTorch raises for a dtype of these kinds: ``"abs_cpu" not implemented for 'Bool'``."""
+    """Raise PyTorch's error for a dtype of these kinds: ``"abs_cpu" not implemented for 'Bool'``."""
     if kind(x) in kinds:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{check.scalar_name(x.dtype)}'")
 
 
 def only_double(kernel: str, x) -> None:
-    """Raises for what PyTorch's float32 and float64 kernels do not take: complex and 16-bit floats."""
+    """Raise for dtypes without float32 or float64 kernel in PyTorch: complex and 16-bit floats."""
     unsupported(kernel, x, "c" if np.dtype(x.dtype).itemsize > 2 else "cf")
 
 
 def widen(x: jax.Array) -> jax.Array:
-    """``x``, in float32 if it has 16 bits: PyTorch's kernels compute those in float32."""
+    """Return ``x``, cast to float32 if it has 16 bits, as PyTorch's kernels compute."""
     return x.astype(promotion.opmath(np.dtype(x.dtype)))
 
 
 def broadcast(*arrays) -> list:
-    """The arrays in their common shape; RuntimeError where there is none."""
+    """Return the arrays broadcast to their common shape. Raise RuntimeError if there is none."""
     shape = check.broadcast_shapes(*[a.shape for a in arrays])
     return [jnp.broadcast_to(a, shape) for a in arrays]
 
 
 def like(x, value):
-    """The Python number ``value`` as a 0-dim array of ``x``'s dtype."""
+    """Return the Python number ``value`` as a 0-dim array of ``x``'s dtype."""
     return jnp.asarray(value, x.dtype)
 
 
 def derivative(*partials: Callable | None, opmath: bool = False) -> Callable[[Callable], Callable[..., jax.Array]]:
-    """Gives a function its derivatives: ``partial(t, result, *arguments)`` is what an argument's tangent ``t`` adds.
+    """Define a function's derivatives: ``partial(t, result, *arguments)`` is the tangent for an argument's tangent ``t``.
 
-    For functions whose gradient PyTorch defines otherwise than JAX, at ties, edges and infinities. None: no gradient. ``opmath``:
-    PyTorch has a kernel for the backward, so that of 16-bit floats it is computed in float32 and rounded once.
+    Use this if PyTorch's gradient differs from JAX's at ties, bounds or infinities. None means no gradient. ``opmath``: PyTorch
+    has a kernel for the backward, so 16-bit gradients are computed in float32 and rounded once.
     """
     def decorate(fn: Callable) -> Callable:
         wrapped = jax.custom_jvp(fn)
@@ -73,17 +73,17 @@ def derivative(*partials: Callable | None, opmath: bool = False) -> Callable[[Ca
 
 
 def numbered(name: str, position: int, *, tensor: int, number: int) -> Callable:
-    """The backward name of an op that has one for a tensor and one for a number as its argument at ``position``."""
+    """Return a function that gives the node's name, which depends on whether argument ``position`` is a tensor or a number."""
     return lambda template: f"{name}Backward{tensor if template[position] is T else number}"
 
 
 def beyond_first(template: tuple, edges: tuple) -> bool:
-    """Whether an argument behind the first needs a gradient; where none does, some ops save nothing (``frees``)."""
+    """Return whether an argument after the first needs a gradient. If none does, some ops save nothing (``frees``)."""
     return any([e is not None for e in edges[1:]])
 
 
 def quotient(a, b):
-    """``a / b``; nan where a complex divisor is infinite in both parts, as NumPy and PyTorch have it (XLA: 0)."""
+    """Return ``a / b``. A complex divisor with two infinite parts gives nan as in NumPy and PyTorch; XLA gives 0."""
     if kind(b) != "c":
         return a / b
     both = jnp.isinf(b.real) & jnp.isinf(b.imag)
@@ -91,38 +91,38 @@ def quotient(a, b):
 
 
 def _divided_exactly(a, b):
-    """``a / b`` of floats, each by itself. XLA would multiply by the reciprocal of a divisor that it sees to be broadcast, so
-    that 49 / 49 were less than 1.
+    """Return ``a / b`` of floats with exact divisions. XLA would multiply by the reciprocal of a broadcast divisor, so
+    that 49 / 49 would be less than 1.
     """
     return a / jnp.where(a != a, a, b)
 
 
 def _divided_whole(a, b):
-    """``a / b`` of integers, towards zero. XLA ends the process where it divides constants by 0 while it compiles."""
+    """Return ``a / b`` of integers, rounded towards zero. XLA aborts the process if it folds a constant division by 0."""
     return lax.div(a, jnp.where(b == 0, jnp.ones_like(b), b))
 
 
 def _rest_whole(a, b):
-    """What ``_divided_whole`` leaves."""
+    """Return the remainder of ``_divided_whole``."""
     return lax.rem(a, jnp.where(b == 0, jnp.ones_like(b), b))
 
 
 def _is_rounded_up(left, b):
-    """Whether dividing by ``b`` towards zero, which has ``left`` something, gave one more than floor division."""
+    """Return whether division towards zero, with remainder ``left``, gave one more than floor division."""
     return (left != 0) & ((b < 0) != (left < 0))
 
 
 def _with_sign_of(b, left):
-    """What floor division by ``b`` leaves, from what dividing towards zero does."""
+    """Return the remainder of floor division by ``b`` from that of division towards zero."""
     return jnp.where(_is_rounded_up(left, b), left + b, left)
 
 
 def _modulo_whole(a, b):
-    """What floor division of integers leaves."""
+    """Return the remainder of floor division of integers."""
     return _with_sign_of(b, _rest_whole(a, b))
 
 
-# What the host does instead, which knows these functions by their names.
+# Maps these functions, by name, to the host's operations.
 ON_HOST = {_divided_exactly.__name__: "div", _divided_whole.__name__: "div", _rest_whole.__name__: "rem",
            _modulo_whole.__name__: "mod", promotion.TRUNCATION: promotion.TRUNCATION}
 
@@ -131,25 +131,25 @@ _exactly, _whole, _rest, _modulo = map(by_name, (_divided_exactly, _divided_whol
 
 
 def rest(a, b):
-    """What dividing towards zero leaves."""
+    """Return the remainder of division towards zero."""
     a, b = broadcast(a, b)
     return lax.rem(a, b) if kind(a) == "f" else _rest(a, b)
 
 
 def modulo(a, b):
-    """What floor division leaves, with the sign of ``b``."""
+    """Return the remainder of floor division, with the sign of ``b``."""
     a, b = broadcast(a, b)
     return _with_sign_of(b, lax.rem(a, b)) if kind(a) == "f" else _modulo(a, b)
 
 
 @derivative(lambda t, r, a, b: quotient(t, b), lambda t, r, a, b: -t * quotient(r, b))
 def divide(a, b):
-    """``a / b`` of floats and complex numbers."""
+    """Return ``a / b`` of floats and complex numbers."""
     return _exactly(a, b) if kind(b) == "f" else quotient(a, b)
 
 
 def logistic(x):
-    """1 / (1 + exp(-x))."""
+    """Return 1 / (1 + exp(-x))."""
     return quotient(like(x, 1), 1 + jnp.exp(-x)) if kind(x) == "c" else _logistic(x)
 
 
@@ -159,16 +159,16 @@ def _logistic(x):
 
 
 def divides_by_zero(input, other, *_, **__):
-    """Whether integers are divided by zero, for ``value_check``."""
+    """Return (is an integer divided by zero, 0), for ``value_check``."""
     if kind(other) != "i" or kind(input) != "i":
         return NEVER
     return jnp.any(other == 0) & (input.size > 0), jnp.zeros((), jnp.int64)
 
 
 def unfit(value, dtype):
-    """Whether a number is too large for what it is to be written to, for ``value_check``; integers may wrap below 0.
+    """Return whether a number is too large for ``dtype``, for ``value_check``. Integers may wrap below 0.
 
-    Floats are not looked at, since programs with such a check are waited for: too large a one becomes infinite.
+    Floats are not checked and become infinite, since the engine waits for programs with a check.
     """
     target, of = np.dtype(dtype), kind(value)
     if value.dtype == target or target == np.bool_ or of == "b":
@@ -184,17 +184,17 @@ def unfit(value, dtype):
 
 
 def as_number(value, dtype):
-    """A number in another dtype; of a complex one the real part, where that is not complex."""
+    """Return a number in another dtype. A complex number loses its imaginary part if the dtype is real."""
     return (value.real if promotion.drops_imaginary(value.dtype, np.dtype(dtype)) else value).astype(dtype)
 
 
 def zero_division(*_, **__) -> Exception:
-    """PyTorch's error for an integer divided by zero."""
+    """Return PyTorch's error for an integer divided by zero."""
     return RuntimeError("ZeroDivisionError")
 
 
 def floor_div(a, b):
-    """``a // b``, of floats the way Python does it, so that it agrees with the remainder."""
+    """Return ``a // b``. Floats are divided as in Python, consistently with the remainder."""
     if kind(a) == "i":
         whole = trunc_div(a, b)
         return whole - _is_rounded_up(rest(a, b), b).astype(whole.dtype)
@@ -208,5 +208,5 @@ def floor_div(a, b):
 
 
 def trunc_div(a, b):
-    """``a / b`` rounded towards zero."""
+    """Return ``a / b`` rounded towards zero."""
     return _whole(*broadcast(a, b)) if kind(a) == "i" else jnp.trunc(divide(a, b))

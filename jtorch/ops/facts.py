@@ -1,7 +1,7 @@
-"""What the record of an op says in groups: what its node saves, how it is a view, its in-place form, ``out=``, memory.
+"""Groups of facts in an op's record: what its node saves, its view rule, its in-place form, ``out=`` and memory.
 
-Each group is a value with defaults, so a declaration says only what differs: ``@op(saves=Saves("all", frees=beyond_first))``.
-Where the first fact is the only one, it stands for its group: ``saves="none"``, ``inplace=True``, ``view=_geometry``.
+Each group has defaults, so a declaration lists only what differs: ``@op(saves=Saves("all", frees=beyond_first))``.
+A group's first fact alone may stand for the group: ``saves="none"``, ``inplace=True``, ``view=_geometry``.
 """
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Saves:
-    """What the version check of the backward looks at, as PyTorch saves it.
+    """The values that a node saves for its backward, which writes must not change, as in PyTorch.
 
-    what:       ``inputs`` (the default: those that the vjp uses), ``all`` (where the vjp depends on inputs whose values it
-                does not use), ``result``, ``both`` (``all`` and the result) or ``none``.
-    checks:     a function of the template and the node's edges (of which it may ask only whether they are None): the positions
-                of the arrays (and "result") that the version check looks at, where they are fewer than ``what`` says (none,
-                where PyTorch saves indices), or None.
-    copies:     a function of the arguments' (size, stride) and of which of them need gradients: which of them PyTorch has
-                saved a copy of, so that they may be written to.
-    jointly:    PyTorch computes all gradients in one function, so its node holds what any of them uses, needed or not.
-    frees:      a function of the template and the node's edges: whether a backward frees something, so that a second one
-                is an error; None where ``what`` says it.
-    idempotent: a second call changes nothing, and its derivative at the result is that at the argument: the node keeps the
-                result alone, so that memory which only the argument holds can go.
-    change:     the derivative written with the result, for results that were overwritten behind autograd's back: see
-                ``derivatives_from_result.py``. ``takes``: for how many tensors as arguments it is known.
+    what:       ``inputs`` (the default: the inputs that the vjp uses), ``all`` (all inputs, even if the vjp does not use their
+                values), ``result``, ``both`` (all inputs and the result) or ``none``.
+    checks:     returns the positions of the arrays (and "result") whose versions are checked, if these are fewer than ``what``
+                implies, or None. Its arguments are the template and the node's edges, which it may only compare with None.
+    copies:     returns which arguments PyTorch copies when it saves them, so that writes to them are allowed. Its arguments are
+                each argument's (size, stride) and whether each argument needs a gradient.
+    jointly:    PyTorch computes all gradients in one function, so its node holds what any gradient uses, even one not needed.
+    frees:      returns whether a backward frees saved values, so that a second backward raises. Its arguments are the template
+                and the node's edges. None: ``what`` decides.
+    idempotent: f(f(x)) = f(x), and the derivative at f(x) is the derivative at x. The node saves the result instead of the
+                argument, whose memory can be freed.
+    change:     the derivative in terms of the result, for results with untracked writes: see
+                ``derivatives_from_result.py``. ``takes``: the numbers of tensor arguments that it supports.
     """
 
     what: str = "inputs"
@@ -40,7 +39,7 @@ class Saves:
     takes: tuple[int, ...] = (1,)
     anything: bool = field(init=False)
     everything: bool = field(init=False)
-    result: bool = field(init=False)        # beside others or alone
+    result: bool = field(init=False)        # the result, alone or with the inputs
     result_only: bool = field(init=False)
     both: bool = field(init=False)
 
@@ -57,15 +56,16 @@ JOINTLY = Saves(jointly=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ViewRule:
-    """How a view op shows the memory of its first argument.
+    """The rule for a view op: how its result shows the memory of the first argument.
 
-    geometry:   the function from (size, stride, offset, *other arguments) to the same of the result.
-    alias_name, copy_name:  the node's name where the base is not contiguous, and where only a copy shows the result.
-    replayed:   a view of the result is taken again of the same tensors once the base was written to. ``remade``: it is made
-                again by the same call then.
-    node_each:  each result is a slice with a node of its own, and may be written to: a function of the template and the
-                base's size that gives the dim and the (start, length) of each.
-    inplace:    the in-place form, where there is one.
+    geometry:   maps (size, stride, offset, *other arguments) to the result's (size, stride, offset).
+    alias_name, copy_name:  the node's name if the base is not contiguous, and if the result must be a copy.
+    replayed:   after a write to the base PyTorch replays the calls of views. Their new nodes have the geometry of those calls,
+                even if a tensor shows other memory by then.
+    remade:     after a write to the base, the view is made again by the same call.
+    node_each:  each result is a slice with its own node, so it may be written to. A function of the template and the base's
+                size that returns the dim and each result's (start, length).
+    inplace:    the in-place form, or None.
     """
 
     geometry: Callable
@@ -79,10 +79,10 @@ class ViewRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InPlaceView:
-    """The in-place form of a view op, which changes what a tensor shows.
+    """The in-place form of a view op, which changes the geometry of a tensor.
 
-    further:    how many numbers behind that of the view's node its node has (``TBackward0`` and ``TBackward1``).
-    check:      a function of the tensor's number of dims that raises what the view op itself does not.
+    further:    the offset of its node's number from the view's (``TBackward1`` after ``TBackward0``: 1).
+    check:      a function of the tensor's number of dims that raises errors which the view op does not have.
     """
 
     further: int = 1
@@ -91,19 +91,17 @@ class InPlaceView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InPlace:
-    """The in-place form of an op, and what it may write to.
+    """The in-place form of an op and the tensors that it may write to.
 
-    form:       whether there is one. By default where ``promote`` is set.
-    name:       its ``grad_fn`` name where it is another one, or a function of the template that gives it. An op that is not
-                differentiable, but has this, gives a tensor that it is written into a gradient of 0.
-    fills:      it may write to expanded tensors; a function of the template and the tensor's size and stride where it depends
-                on these.
-    deprecated: its writes to expanded tensors are deprecated: what of the warning is its own.
-    reads:      the place of the argument that is read before anything is written, so that it may lie in the target's memory.
-    uniform:    all elements become the same, so nothing of them has to be merged, and the number may lie in the memory that is
-                written to.
-    adds:       a function of the template: whether what is written to one place several times is added up.
-    writes_leaves: though the op is not differentiable, it may write to a leaf that requires grad.
+    form:       the op has an in-place form; by default if ``promote`` is set.
+    name:       its ``grad_fn`` name if it differs, or a function of the template that returns the name. If an op has no
+                derivative but has this name, its node gives the target's old value a gradient of 0.
+    fills:      it may write to expanded tensors. True, or a function of the template and the tensor's size and stride.
+    deprecated: writes to expanded tensors are deprecated: the op's part of the warning.
+    reads:      the position of an argument that is read before the write, so that it may share the target's memory.
+    uniform:    all elements become equal, so none has to be merged, and the number may come from the target's memory.
+    adds:       a function of the template: several writes to one place in memory are added.
+    writes_leaves: the op may write to a leaf that requires grad, although it has no derivative.
     """
 
     form: bool | None = None
@@ -116,20 +114,20 @@ class InPlace:
     writes_leaves: bool = False
 
     def fills_expanded(self, template: tuple, size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-        """Whether it may write to a tensor of this geometry though several elements are one place in memory."""
+        """Return whether the op may write to a tensor of this geometry even if elements share memory."""
         return self.fills if self.fills.__class__ is bool else self.fills(template, size, stride)       # type: ignore[operator,return-value]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Out:
-    """``out=`` of an op.
+    """The ``out=`` form of an op.
 
-    form:       whether there is one. By default for all that return new tensors.
-    refuses:    a function of the result, an ``out=`` of another dtype, the template and the first argument that raises where
-                PyTorch does not cast; ``out_dtypes.py`` has the usual ones. None: it casts where ``can_cast`` says so.
-    refuses_first: one of the first argument and ``out=``, called before all other errors.
-    takes_dtype: the op computes in the dtype of what it is to be written to, where ``dtype=`` does not say another.
-    not_expanded: an expanded ``out=`` is refused even where it will take another shape, as elementwise ops do.
+    form:       the op has ``out=``; by default if it returns new tensors.
+    refuses:    a function of the result, ``out``, the template and the first argument that raises if PyTorch does not cast the
+                result to the dtype of ``out``. ``out_dtypes.py`` has the common ones. None: ``can_cast`` decides.
+    refuses_first: a function of the first argument and ``out`` that is called before all other checks.
+    takes_dtype: the op computes in the dtype of ``out`` or of the in-place target, unless ``dtype=`` is given.
+    not_expanded: an expanded ``out`` is refused even if it will be resized, as in elementwise ops.
     """
 
     form: bool | None = None
@@ -141,12 +139,12 @@ class Out:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Memory:
-    """What an op asks of the memory that it writes to, in place or by ``out=``, and in which order its errors come.
+    """The op's requirements on the memory that it writes, in place or by ``out=``, and the order of its errors.
 
-    apart:      it must not be shared with an argument at all.
-    dtypes_first: errors of dtypes come before those of memory that is shared.
-    checks_first: a function of the template and the first argument's number of dims, which raises what comes before those
-                errors; by default all errors of dtypes and shapes do.
+    apart:      the memory must not be shared with any argument.
+    dtypes_first: errors of dtypes precede errors of shared memory.
+    checks_first: a function of the template and the first argument's number of dims that raises the errors which precede
+                errors of shared memory. None: all errors of dtypes and shapes precede.
     """
 
     apart: bool = False
@@ -154,10 +152,10 @@ class Memory:
     checks_first: Callable | None = None
 
 
-INPUTS, NO_INPLACE, WITH_OUT, ANY_MEMORY = Saves(), InPlace(form=False), Out(form=True), Memory()      # what others default to
+INPUTS, NO_INPLACE, WITH_OUT, ANY_MEMORY = Saves(), InPlace(form=False), Out(form=True), Memory()      # the usual defaults
 GROUPS: dict[str, Any] = {"saves": Saves, "view": ViewRule, "inplace": InPlace, "out": Out, "memory": Memory}
 
 
 def grouped(name: str, given: Any) -> Any:
-    """A group of facts: as it is given, or made of its first fact."""
+    """Return a group of facts: the given group, or a new one with the given first fact."""
     return given if given is None or isinstance(given, GROUPS[name]) else GROUPS[name](given)

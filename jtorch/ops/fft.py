@@ -17,10 +17,10 @@ _NORMS = (None, "backward", "ortho", "forward")
 _INVERSE_NORM = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-# What all share
+# Shared functions
 
 def _floating(input):
-    """The input as an FFT takes it: integers become the default dtype."""
+    """Return the input in a dtype for an FFT. Integers become the default dtype."""
     d = np.dtype(input.dtype)
     if not promotion.is_inexact(d):
         return input.astype(dtypes.get_default_dtype().np)
@@ -51,7 +51,7 @@ def _axis(input, dim: int) -> int:
 
 
 def _axes(input, s, dim) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The sizes (-1: the input's) and dims of a transform along several dimensions."""
+    """Return the sizes (-1: the input's) and dims of a transform along several dimensions."""
     s = (s,) if isinstance(s, check.Int) else s
     dim = (dim,) if isinstance(dim, check.Int) else dim
     if dim is not None:
@@ -71,7 +71,7 @@ def _axes(input, s, dim) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _half(input, s, dim, name: str):
-    """The same for a transform from half of a spectrum: the last size is that of the output."""
+    """Return ``_axes`` for a transform from half a spectrum, whose last size is the output's."""
     sizes, axes = _axes(input, s, dim)
     check.require(len(axes) > 0, f"{name} must transform at least one axis")
     last = None if s is None else (s if isinstance(s, check.Int) else s[-1])
@@ -81,7 +81,7 @@ def _half(input, s, dim, name: str):
 
 
 def _many(transform, input, sizes, axes, norm):
-    """A transform of complex input along any number of dims, of which XLA takes three at a time."""
+    """Transform complex input along any number of dims. XLA transforms at most three dims at a time."""
     _check(sizes, norm)
     for i in range(0, len(axes), 3):
         input = transform(input, sizes[i:i + 3], axes[i:i + 3], norm)
@@ -89,14 +89,14 @@ def _many(transform, input, sizes, axes, norm):
 
 
 def _from_half(input, sizes, axes, norm):
-    """The real inverse transform of half a spectrum."""
+    """Return the real inverse transform of half a spectrum."""
     _check(sizes, norm)
     input = _many(jnp.fft.ifftn, input, sizes[:-1], axes[:-1], norm)
     return jnp.fft.irfft(input, sizes[-1], axes[-1], norm)
 
 
 def _to_half(input, sizes, axes, norm):
-    """The first half of the spectrum of real input."""
+    """Return the first half of the spectrum of real input."""
     _check(sizes, norm)
     return _many(jnp.fft.fftn, jnp.fft.rfft(input, sizes[-1], axes[-1], norm), sizes[:-1], axes[:-1], norm)
 
@@ -118,35 +118,35 @@ def _one_from_half(transform, input, n, dim: int, norm):
 @op(name="fft.fft", saves="none", backward_name="FftC2CBackward0", out=Out(refuses=out_dtypes.expects_complex("fft")),
     result_dtype=np.complex64)
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None):
-    """The discrete Fourier transform along one dimension. See torch.fft.fft."""
+    """Return the discrete Fourier transform along one dimension. See torch.fft.fft."""
     return _one(jnp.fft.fft, _complex(input), n, dim, norm)
 
 
 @op(name="fft.ifft", saves="none", backward_name="FftC2CBackward0", out=Out(refuses=out_dtypes.expects_complex("ifft")),
     result_dtype=np.complex64)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None):
-    """The inverse of fft. See torch.fft.ifft."""
+    """Return the inverse of fft. See torch.fft.ifft."""
     return _one(jnp.fft.ifft, _complex(input), n, dim, norm)
 
 
 @op(name="fft.rfft", saves="all", backward_name="FftR2CBackward0", out=Out(refuses=out_dtypes.expects_complex("rfft")),
     result_dtype=np.complex64)
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None):
-    """The first half of a real input's transform. See torch.fft.rfft."""
+    """Return the first half of a real input's transform. See torch.fft.rfft."""
     return _one(jnp.fft.rfft, _real(input, "rfft"), n, dim, norm)
 
 
 @op(name="fft.irfft", saves="none", backward_name="FftC2RBackward0",
     out=Out(refuses=out_dtypes.expects_floating("irfft")))
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None):
-    """The inverse of rfft. See torch.fft.irfft."""
+    """Return the inverse of rfft. See torch.fft.irfft."""
     return _one_from_half(jnp.fft.irfft, _complex(input), n, dim, norm)
 
 
 @op(name="fft.hfft", saves="none", backward_name="FftC2RBackward0",
     out=Out(refuses=out_dtypes.expects_floating("hfft")))
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None):
-    """The real transform of half a Hermitian signal. See torch.fft.hfft."""
+    """Return the real transform of half a Hermitian signal. See torch.fft.hfft."""
     return _one_from_half(lambda x, n, a, norm: jnp.fft.irfft(jnp.conj(x), n, a, _INVERSE_NORM[norm]), _complex(input), n,
                           dim, norm)
 
@@ -154,7 +154,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 @op(name="fft.ihfft", saves="none", backward_name="ConjBackward0", out=Out(refuses=out_dtypes.expects_complex("ihfft")),
     result_dtype=np.complex64)
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None):
-    """The inverse of hfft. See torch.fft.ihfft."""
+    """Return the inverse of hfft. See torch.fft.ihfft."""
     return _one(lambda x, n, a, norm: jnp.conj(jnp.fft.rfft(x, n, a, _INVERSE_NORM[norm])), _real(input, "ihfft"), n, dim,
                 norm)
 
@@ -164,21 +164,21 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 @op(name="fft.fftn", saves="none", backward_name="FftC2CBackward0", out=Out(refuses=out_dtypes.expects_complex("fftn")),
     result_dtype=np.complex64)
 def fftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
-    """The transform along several dimensions. See torch.fft.fftn."""
+    """Return the transform along several dimensions. See torch.fft.fftn."""
     return _many(jnp.fft.fftn, _complex(input), *_axes(input, s, dim), norm)
 
 
 @op(name="fft.ifftn", saves="none", backward_name="FftC2CBackward0",
     out=Out(refuses=out_dtypes.expects_complex("fftn")), result_dtype=np.complex64)
 def ifftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
-    """The inverse of fftn. See torch.fft.ifftn."""
+    """Return the inverse of fftn. See torch.fft.ifftn."""
     return _many(jnp.fft.ifftn, _complex(input), *_axes(input, s, dim), norm)
 
 
 @op(name="fft.rfftn", saves="all", backward_name="FftR2CBackward0",
     out=Out(refuses=out_dtypes.expects_complex("rfftn")), result_dtype=np.complex64)
 def rfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
-    """The first half of a real input's transform along several dimensions. See torch.fft.rfftn."""
+    """Return the first half of a real input's transform along several dimensions. See torch.fft.rfftn."""
     input = _real(input, "rfftn", "a real-valued")
     sizes, axes = _axes(input, s, dim)
     check.require(len(axes) > 0, "rfftn must transform at least one axis")
@@ -188,7 +188,7 @@ def rfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, nor
 @op(name="fft.irfftn", saves="none", backward_name="FftC2RBackward0",
     out=Out(refuses=out_dtypes.expects_floating("irfftn")))
 def irfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
-    """The inverse of rfftn. See torch.fft.irfftn."""
+    """Return the inverse of rfftn. See torch.fft.irfftn."""
     sizes, axes = _half(input, s, dim, "irfftn")
     return _from_half(_complex(input), sizes, axes, norm)
 
@@ -196,7 +196,7 @@ def irfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, no
 @op(name="fft.hfftn", saves="none", backward_name="FftC2RBackward0",
     out=Out(refuses=out_dtypes.expects_floating("hfftn")))
 def hfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
-    """The real transform of half a Hermitian signal along several dimensions. See torch.fft.hfftn."""
+    """Return the real transform of half a Hermitian signal along several dimensions. See torch.fft.hfftn."""
     sizes, axes = _half(input, s, dim, "hfftn")
     _check(sizes, norm)
     return _from_half(jnp.conj(_complex(input)), sizes, axes, _INVERSE_NORM[norm])
@@ -205,7 +205,7 @@ def hfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, nor
 @op(name="fft.ihfftn", saves="none", backward_name="FftC2CBackward0",
     out=Out(refuses=out_dtypes.expects_complex("ihfftn")), result_dtype=np.complex64)
 def ihfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
-    """The inverse of hfftn. See torch.fft.ihfftn."""
+    """Return the inverse of hfftn. See torch.fft.ihfftn."""
     check.require(not promotion.is_complex(np.dtype(input.dtype)),
                   f"Only supports floating-point dtypes, but found: {check.scalar_name(input.dtype)}")
     sizes, axes = _axes(input, s, dim)
@@ -219,42 +219,42 @@ def ihfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, no
 @op(name="fft.fft2", saves="none", backward_name="FftC2CBackward0", out=Out(refuses=out_dtypes.expects_complex("fftn")),
     result_dtype=np.complex64)
 def fft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
-    """The transform along two dimensions. See torch.fft.fft2."""
+    """Return the transform along two dimensions. See torch.fft.fft2."""
     return fftn(input, s, dim, norm)
 
 
 @op(name="fft.ifft2", saves="none", backward_name="FftC2CBackward0",
     out=Out(refuses=out_dtypes.expects_complex("fftn")), result_dtype=np.complex64)
 def ifft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
-    """The inverse of fft2. See torch.fft.ifft2."""
+    """Return the inverse of fft2. See torch.fft.ifft2."""
     return ifftn(input, s, dim, norm)
 
 
 @op(name="fft.rfft2", saves="all", backward_name="FftR2CBackward0",
     out=Out(refuses=out_dtypes.expects_complex("rfftn")), result_dtype=np.complex64)
 def rfft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
-    """The first half of a real input's transform along two dimensions. See torch.fft.rfft2."""
+    """Return the first half of a real input's transform along two dimensions. See torch.fft.rfft2."""
     return rfftn(input, s, dim, norm)
 
 
 @op(name="fft.irfft2", saves="none", backward_name="FftC2RBackward0",
     out=Out(refuses=out_dtypes.expects_floating("irfftn")))
 def irfft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
-    """The inverse of rfft2. See torch.fft.irfft2."""
+    """Return the inverse of rfft2. See torch.fft.irfft2."""
     return irfftn(input, s, dim, norm)
 
 
 @op(name="fft.hfft2", saves="none", backward_name="FftC2RBackward0",
     out=Out(refuses=out_dtypes.expects_floating("hfftn")))
 def hfft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
-    """The real transform of half a Hermitian signal along two dimensions. See torch.fft.hfft2."""
+    """Return the real transform of half a Hermitian signal along two dimensions. See torch.fft.hfft2."""
     return hfftn(input, s, dim, norm)
 
 
 @op(name="fft.ihfft2", saves="none", backward_name="FftC2CBackward0",
     out=Out(refuses=out_dtypes.expects_complex("ihfftn")), result_dtype=np.complex64)
 def ihfft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
-    """The inverse of hfft2. See torch.fft.ihfft2."""
+    """Return the inverse of hfft2. See torch.fft.ihfft2."""
     return ihfftn(input, s, dim, norm)
 
 
@@ -268,13 +268,13 @@ def _shifted(input, dim: Dims, sign: int):
 
 @op(name="fft.fftshift", out=False, saves="none", backward_name="RollBackward0")
 def fftshift(input: Tensor, dim: Dims = None):
-    """The coefficient of frequency 0 moved to the middle. See torch.fft.fftshift."""
+    """Return the coefficient of frequency 0 moved to the middle. See torch.fft.fftshift."""
     return _shifted(input, dim, 1)
 
 
 @op(name="fft.ifftshift", out=False, saves="none", backward_name="RollBackward0")
 def ifftshift(input: Tensor, dim: Dims = None):
-    """The inverse of fftshift. See torch.fft.ifftshift."""
+    """Return the inverse of fftshift. See torch.fft.ifftshift."""
     return _shifted(input, dim, -1)
 
 
@@ -288,7 +288,7 @@ def _frequencies(name: str, indices, n: int, d: float, dtype):
 
 @op(name="fft.fftfreq", creates=True)
 def fftfreq(n: int, d: float = 1.0, *, dtype: dtype | None = None):
-    """The frequencies of fft's coefficients. See torch.fft.fftfreq."""
+    """Return the frequencies of fft's coefficients. See torch.fft.fftfreq."""
     check.nonnegative([n])
     indices = np.arange(n)
     return _frequencies("fftfreq", np.where(indices < (n + 1) // 2, indices, indices - n), n, d, dtype)
@@ -296,5 +296,5 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: dtype | None = None):
 
 @op(name="fft.rfftfreq", creates=True)
 def rfftfreq(n: int, d: float = 1.0, *, dtype: dtype | None = None):
-    """The frequencies of rfft's coefficients. See torch.fft.rfftfreq."""
+    """Return the frequencies of rfft's coefficients. See torch.fft.rfftfreq."""
     return _frequencies("rfftfreq", np.arange(max(n, 0) // 2 + 1), n, d, dtype)

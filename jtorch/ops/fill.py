@@ -17,7 +17,7 @@ from jtorch.ops.registry import Number, T, Tensor, op
     out=False, method=True, saves="none", backward_name=lambda template: f"FillBackward{int(template[1] is T)}",
     layout=LIKE_FIRST, fits="value:fill")
 def fill(input: Tensor, value: Tensor | Number):
-    """All elements replaced by one value. See torch.Tensor.fill_."""
+    """Return all elements replaced by one value. See torch.Tensor.fill_."""
     require(jnp.ndim(value) == 0, "fill_ only supports 0-dimension value tensor but got tensor with "
             f"{jnp.ndim(value)} dimensions.")
     return jnp.broadcast_to(promotion.cast(value, input.dtype), input.shape)
@@ -26,14 +26,14 @@ def fill(input: Tensor, value: Tensor | Number):
 @op(inplace=InPlace(True, fills=True, uniform=True), out=False, method=True, function=True, saves="none",
     layout=LIKE_FIRST)
 def zero(input: Tensor):
-    """All elements replaced by 0. See torch.Tensor.zero_."""
+    """Return all elements replaced by 0. See torch.Tensor.zero_."""
     return jnp.zeros_like(input)
 
 
 @op(inplace=InPlace(True, name="CopySlices", fills=True), out=False, function=False, method=True,
     saves=Saves(checks=nothing), tested=False, fits="fill_value")
 def fill_diagonal(input: Tensor, fill_value: Number, wrap: bool = False):
-    """The main diagonal replaced by one value. See torch.Tensor.fill_diagonal_."""
+    """Return the main diagonal replaced by one value. See torch.Tensor.fill_diagonal_."""
     require(input.ndim >= 2, "dimensions must larger than 1")
     require(input.ndim == 2 or len(set(input.shape)) == 1, "all dimensions of input must be of equal length")
     step = sum(math.prod(input.shape[i + 1:]) for i in range(input.ndim))

@@ -1,8 +1,8 @@
 """Indexing, slicing, picking and placing elements.
 
 See https://docs.pytorch.org/docs/stable/torch.html#indexing-slicing-joining-mutating-ops. Indices out of range are
-errors (``value_check``), so reads and writes promise XLA that there are none. Where a place is written twice, the last
-value stays.
+errors (``value_check``), so reads and writes promise XLA that all are in range. If an element is written twice, the last
+value remains.
 """
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from jtorch.ops.layout import COLUMNS, INDEXED, KEPT, LIKE_FIRST
 from jtorch.ops.registry import Number, T, Tensor, op
 from jtorch.ops.view_part import check_strided, diagonal_geometry, select_geometry, slice_geometry
 
-# which values of an index are errors
+# checks of index values
 
 
 def _outside(index, n: int, low: int | None = None):
-    """(whether some index is not in [low, n), the first such); ``low`` is -n if not given."""
+    """Return (is some index outside [low, n), the first such index). ``low`` is -n by default."""
     if index.size == 0:
         return np.asarray(False), np.asarray(0, np.int64)
     index = index.reshape(-1).astype(np.int64)
@@ -38,9 +38,9 @@ def _size_at(input, dim: int) -> int:
 
 
 def at_dim(low: int | None, error: type[Exception] = IndexError, message: str = "", *, reads: bool = True):
-    """The value check of an op of (input, dim, index, …) whose index counts along ``dim`` from ``low``.
+    """Return the value check of an op (input, dim, index, …) whose indices along ``dim`` begin at ``low``.
 
-    An op that only writes looks at no index where there is nothing to write to.
+    An op that only writes does not check indices of an empty input.
     """
     def flag(input, dim, index, *_, **__):
         return _outside(index, _size_at(input, dim), low) if input.size or reads else NEVER
@@ -52,7 +52,7 @@ def at_dim(low: int | None, error: type[Exception] = IndexError, message: str = 
 
 
 def _in_flat(name: str):
-    """The value check of an op of (input, index, …) whose index counts along all elements."""
+    """Return the value check of an op (input, index, …) with flat indices."""
     def flag(input, index, *_, **__):
         return _outside(index, input.size)
 
@@ -62,12 +62,12 @@ def _in_flat(name: str):
 
 
 def narrow(index, n: int):
-    """An index of a dim of ``n`` in the smallest dtype: XLA's code for 32 bits is faster."""
+    """Return an index of a dim of size ``n`` as int32 if possible, since XLA's code for 32 bits is faster."""
     return index.astype(np.int32 if n < 2**31 else np.int64)
 
 
 def small(index, n: int):
-    """The index from the front, in the smallest dtype."""
+    """Return an index counted from the front, as int32 if possible."""
     index = narrow(index, n)
     return jnp.where(index < 0, index + index.dtype.type(n), index)
 
@@ -89,7 +89,7 @@ def _check_indices(input, indices) -> None:
 
 
 def _slots(input, indices) -> tuple:
-    """What ``.at[]`` takes: the indices broadcast, full slices for None."""
+    """Return the argument of ``.at[]``: broadcast indices, and full slices for None."""
     _check_indices(input, indices)
     shape = check.broadcast_shapes(*[i.shape for i in indices if i is not None])
     return tuple(slice(None) if i is None else jnp.broadcast_to(small(i, n), shape)
@@ -97,9 +97,9 @@ def _slots(input, indices) -> tuple:
 
 
 def _indices_outside(input, indices, *_, **__):
-    """As ``_outside`` for several indices: the detail is 64 times the index plus which index tensor it is in."""
+    """Do ``_outside`` for several index tensors. The detail is 64 * index + number of the index tensor."""
     if 0 in [n for d, n in enumerate(input.shape) if d >= len(indices) or indices[d] is None]:
-        return NEVER        # there is nothing to read or to write
+        return NEVER        # nothing is read or written
     bad, detail = np.asarray(False), np.asarray(0, np.int64)
     for k, (i, n) in enumerate(_with_sizes(input, indices)):
         this, value = _outside(i, n)
@@ -113,14 +113,14 @@ def _with_sizes(input, indices) -> list[tuple]:
 
 
 def _index_error(detail, input, indices, *_, **__):
-    """PyTorch counts the index tensors here, not the dims of the input."""
+    """Return PyTorch's error, which counts index tensors instead of the input's dims."""
     value, k = divmod(int(detail), 64)
     return IndexError(f"index {value} is out of bounds for dimension {k} with size {_with_sizes(input, indices)[k][1]}")
 
 
 @op(value_check=(_indices_outside, _index_error), function=False, method=False, layout=INDEXED)
 def index(input: Tensor, indices: list[Tensor | None]):
-    """``input[indices]`` for index arrays, None for a full slice. See torch.Tensor.__getitem__."""
+    """Return ``input[indices]`` for index arrays, None for a full slice. See torch.Tensor.__getitem__."""
     return input.at[_slots(input, indices)].get(mode="promise_in_bounds")
 
 
@@ -129,7 +129,7 @@ def index(input: Tensor, indices: list[Tensor | None]):
     memory=Memory(apart=True),
     layout=LIKE_FIRST)
 def index_put(input: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False):
-    """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
+    """Return ``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
     at = _slots(input, indices)
     shape = jax.eval_shape(lambda x: x.at[at].get(mode="promise_in_bounds"), input).shape
     fits = values.ndim <= len(shape) and all(v in (1, n) for v, n in zip(values.shape[::-1], shape[::-1], strict=False))
@@ -145,16 +145,16 @@ def index_put(input: Tensor, indices: list[Tensor | None], values: Tensor, accum
 
 
 def add_at(x, at: tuple, values):
-    """``x.at[at].add(values)``; bools add as ``or``."""
+    """Return ``x.at[at].add(values)``. For bools addition is ``or``."""
     if x.dtype == bool:
         return add_at(x.astype(np.int32), at, values.astype(np.int32)) != 0
     return x.at[at].add(values, mode="promise_in_bounds")
 
 
 def set_last(x, at: tuple, values):
-    """``x.at[at].set(values)`` where the last of several values for a place stays; ``at``: indices and full slices.
+    """Return ``x.at[at].set(values)``; the last of several values for an element remains. ``at``: indices and full slices.
 
-    As in PyTorch the gradient of every value is that of its place, also where another one stays there.
+    As in PyTorch each value gets the gradient of its element, even if another value remains there.
     """
     indices = [i for i in at if not isinstance(i, slice)]
     if not indices or 0 in values.shape:
@@ -163,7 +163,7 @@ def set_last(x, at: tuple, values):
 
 
 def _placed(indexed: tuple[bool, ...], indices: list) -> tuple:
-    """The index tuple of indices at the places marked, full slices at the others."""
+    """Return an index tuple with the indices at marked positions and full slices elsewhere."""
     left = iter(indices)
     return tuple(next(left) if marked else slice(None) for marked in indexed)
 
@@ -176,12 +176,12 @@ def _set_last(indexed: tuple[bool, ...], x, indices: list, values):
     for d in dims[1:]:
         place = place * x.shape[d] + at[d].astype(place.dtype)
     window = tuple([1 if d in dims else n for d, n in enumerate(x.shape)])
-    if place.size == 1 and x.size and values.size == math.prod(window):     # which XLA writes where it is, unlike a scatter
+    if place.size == 1 and x.size and values.size == math.prod(window):     # XLA writes a slice in place, unlike a scatter
         starts = [at[d].reshape(()).astype(place.dtype) if d in dims else place.dtype.type(0) for d in range(x.ndim)]
         return jax.lax.dynamic_update_slice(x, values.reshape(window), starts)
     if place.size > 1:
         place = strided.last_wins(place, count)
-        # Beyond the end of all dims is beyond the end of the first: such a value is dropped.
+        # An index beyond the first dim makes XLA drop the value.
         first = jnp.where(place < count, at[dims[0]].astype(place.dtype), place)
         at = (*at[:dims[0]], first, *at[dims[0] + 1:])
     return x.at[at].set(values, mode="drop", unique_indices=True)
@@ -199,7 +199,7 @@ def _set_last_jvp(indexed: tuple[bool, ...], primals, tangents):
     out=Out(refuses=out_dtypes.refusal("take(): self and out expected to have the same dtype, but got self.dtype = {made} and "
                                        "out.dtype = {out}"), not_expanded=True))
 def take(input: Tensor, index: Tensor):
-    """The elements at places in the flattened input. See torch.take."""
+    """Return the elements at flat indices. See torch.take."""
     check.require(index.dtype == np.int64, f"take(): Expected a long tensor for index, but got "
                   f"{check.scalar_name(index.dtype)}")
     check.require(input.size or not index.size, "take(): tried to take from an empty tensor", IndexError)
@@ -209,7 +209,7 @@ def take(input: Tensor, index: Tensor):
 @op(inplace=True, value_check=_in_flat(""), out=False, saves=Saves("all", checks=lambda template, edges: (1, 2)),
     memory=Memory(apart=True), layout=LIKE_FIRST)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
-    """``source`` written to places in the flattened input. See torch.Tensor.put_."""
+    """Write ``source`` to flat indices of the input. See torch.Tensor.put_."""
     check.require(index.dtype == np.int64, f"put_(): Expected a long tensor for index, but got "
                   f"{check.scalar_name(index.dtype)}")
     check.require(source.dtype == input.dtype, "put_(): self and source expected to have the same dtype, but got "
@@ -234,7 +234,7 @@ def _select_outside(detail, input, dim, *_, **__):
 @op(value_check=(at_dim(0)[0], _select_outside), memory=Memory(apart=True),
     out=Out(refuses=out_dtypes.refusal("index_select(): self and result must have the same scalar type"), not_expanded=True))
 def index_select(input: Tensor, dim: int, index: Tensor):
-    """The slices of a dim at an index vector. See torch.index_select."""
+    """Return the slices of a dim at an index vector. See torch.index_select."""
     dim = check.wrap_dim(dim, input.ndim)
     check.require(index.ndim <= 1, "index_select(): Index is supposed to be a vector", IndexError)
     check.require(index.dtype in (np.int32, np.int64), "index_select(): Expected dtype int32 or int64 for index")
@@ -249,12 +249,12 @@ def index_select(input: Tensor, dim: int, index: Tensor):
 
 
 def along(input, dim: int, index) -> tuple:
-    """The ``.at[]`` of an index vector along ``dim``."""
+    """Return the argument of ``.at[]`` for an index vector along ``dim``."""
     return (*[slice(None)] * dim, small(index.reshape(-1), _size_at(input, dim)))
 
 
 def check_source(name: str, input, dim: int, index, source) -> None:
-    """PyTorch's errors of ``index_add`` and ``index_reduce``."""
+    """Raise PyTorch's errors of ``index_add`` and ``index_reduce``."""
     check.require(index.dtype in (np.int32, np.int64), f"{name}: Expected dtype int32/int64 for index but got: "
                   f"{check.scalar_name(index.dtype)}")
     check.require(index.ndim <= 1, f"{name}: Index is supposed to be a vector, but got dim: {index.ndim} with type: "
@@ -275,7 +275,7 @@ def check_source(name: str, input, dim: int, index, source) -> None:
 
 
 def as_1d(*arrays):
-    """The arrays, 0-dim ones with one dim."""
+    """Return the arrays, with one dim added to 0-dim arrays."""
     return tuple(a.reshape(1) if a.ndim == 0 else a for a in arrays)
 
 
@@ -291,7 +291,7 @@ def _add_flag(input, *rest, **_):
     saves=Saves("all", checks=lambda template, edges: (1, 2) if edges[2] is not None else (), frees=beyond_first),
     memory=Memory(apart=True), out=Out(refuses=out_dtypes.EXPECTED), fits="alpha")
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
-    """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
+    """Add ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
     dim = check.wrap_dim(dim, input.ndim)
     check_source("index_add_()", input, dim, index, source)
     alpha = alpha if isinstance(alpha, check.Int) else jnp.asarray(alpha).astype(source.dtype)
@@ -307,7 +307,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     memory=Memory(apart=True, checks_first=lambda template, ndim: check.wrap_dim(template[1], ndim)),
     out=Out(refuses=out_dtypes.EXPECTED))
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
-    """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
+    """Return the slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
     dim = check.wrap_dim(dim, input.ndim)
     _check_copy(input, dim, index, source)
     _check_room(input, dim, index)
@@ -316,7 +316,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
 
 
 def _check_room(input, dim: int, index) -> None:
-    """PyTorch's error where slices are to be written along a dim that has none: it takes a first one to step from."""
+    """Raise PyTorch's error for a write of slices along a dim of size 0, which PyTorch checks with the first slice."""
     size = [1 if d == dim else n for d, n in enumerate(input.shape)]
     if input.size or not index.size or 0 in size:
         return
@@ -358,14 +358,14 @@ def _fill_error(detail, input, dim, index, value) -> Exception:
     return _unfit_error(detail, input) if int(detail) == _UNFIT else at_dim(None)[1](detail, input, dim, index)
 
 
-_UNFIT = np.int64(-(1 << 62))       # the detail that stands for a value that does not fit
+_UNFIT = np.int64(-(1 << 62))       # the detail for a value that does not fit the dtype
 
 
 @op(inplace=InPlace(True, fills=True, deprecated="tensor[mask] = scalar", reads=2), out=False,
     value_check=(_fill_unfit, _fill_error),
     backward_name=lambda template: _number_name(template, 3, "IndexFillBackward"), layout=LIKE_FIRST, fits="value")
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number):
-    """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
+    """Return the slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
     dim = check.wrap_dim(dim, input.ndim)
     check.require(value.ndim == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                   f"{value.ndim} dimension(s).")
@@ -385,7 +385,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number):
 
 
 def _expanded_to(index, input, dim: int):
-    """(input, index) cut to the same sizes but for ``dim``, both with at least one dim."""
+    """Return (input, index) cut to the same sizes except in ``dim``, both with at least one dim."""
     input, index = as_1d(input, index)
     for d in range(input.ndim):
         if d != dim and input.shape[d] != index.shape[d]:
@@ -394,13 +394,13 @@ def _expanded_to(index, input, dim: int):
 
 
 def check_index_dtype(name: str, index) -> None:
-    """RuntimeError unless the index is of a dtype that ``gather`` and ``scatter`` take."""
+    """Raise RuntimeError unless the index has a dtype that ``gather`` and ``scatter`` accept."""
     check.require(index.dtype in (np.int32, np.int64), f"{name}(): Expected dtype int32/int64 for index")
 
 
 @op(value_check=at_dim(0, RuntimeError), saves="all", memory=Memory(apart=True), out=Out(refuses=out_dtypes.EXPECTED))
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False):
-    """``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
+    """Return ``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
     dim = check.wrap_dim(dim, input.ndim)
     if not index.size:
         return jnp.zeros(index.shape, input.dtype)
@@ -417,7 +417,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 @op(backward_name="GatherBackward0", saves="all", composite=True, memory=Memory(apart=True),
     out=Out(refuses=out_dtypes.EXPECTED))
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None):
-    """``gather`` with both arguments broadcast; indices wrap around. See torch.take_along_dim."""
+    """Return ``gather`` with both arguments broadcast; indices wrap around. See torch.take_along_dim."""
     check.require(indices.dtype == np.int64, "torch.take_along_dim(): dtype of indices should be Long but got "
                   f"{check.scalar_name(indices.dtype)}")
     if dim is None:
@@ -442,7 +442,7 @@ def _wrapped(index, n: int):
 @op(promote="numeric", promotes="input other", inplace=False, method=False, fits="input:scalar other:scalar",
     out=Out(refuses=out_dtypes.refusal("Expected out type to be {made} but got {out}")))
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number):
-    """``input`` where the condition holds, ``other`` elsewhere. See torch.where."""
+    """Return ``input`` where the condition is True, else ``other``. See torch.where."""
     check.require(condition.dtype in (np.bool_, np.uint8), "where expected condition to be a boolean tensor, but got a "
                   f"tensor with dtype {check.scalar_name(condition.dtype)}")
     shape = check.broadcast_shapes(condition.shape, input.shape, other.shape)
@@ -470,7 +470,7 @@ def _unfit_error(detail, input, *_) -> Exception:
     value_check=(_value_unfit, _unfit_error),
     backward_name=lambda template: _number_name(template, 2, "MaskedFillBackward"), fits="value")
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number):
-    """One value where the mask holds. See torch.Tensor.masked_fill_."""
+    """Return the input with one value where the mask is True. See torch.Tensor.masked_fill_."""
     check.require(mask.dtype == np.bool_, "masked_fill_ only supports boolean masks, but got mask with dtype "
                   f"{check.c_name(mask.dtype)}")
     check.require(value.ndim == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
@@ -488,7 +488,7 @@ def _too_few(input, mask, source):
 @op(inplace=InPlace(True, reads=2), out=False, value_check=(_too_few, lambda detail, *_: RuntimeError(
     "Number of elements of source < number of ones in mask")))
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor):
-    """The elements of ``source``, in order, where the mask holds. See torch.Tensor.masked_scatter_."""
+    """Return the input with the elements of ``source``, in order, where the mask is True. See torch.Tensor.masked_scatter_."""
     check.require(source.dtype == input.dtype, "masked_scatter: expected self and source to have same dtypes but got"
                   f"{check.scalar_name(input.dtype)} and {check.scalar_name(source.dtype)}")
     check.require(mask.dtype == np.bool_, "masked_scatter_ only supports boolean masks, but got mask with dtype "
@@ -502,7 +502,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor):
 
 @op(dynamic=True)
 def masked_select(input: Tensor, mask: Tensor):
-    """The elements where the mask holds, in one dim. See torch.masked_select."""
+    """Return the elements where the mask is True, in one dim. See torch.masked_select."""
     check.require(mask.dtype == np.bool_, "masked_select: expected BoolTensor for mask")
     shape = check.broadcast_shapes(mask.shape, input.shape)
     return np.broadcast_to(input, shape)[np.broadcast_to(mask, shape)]
@@ -511,7 +511,7 @@ def masked_select(input: Tensor, mask: Tensor):
 @op(dynamic=True, differentiable=False, layout=COLUMNS,
     out=Out(refuses=out_dtypes.refusal("nonzero: Expected out tensor to have scalar type {made} but got scalar type{out}")))
 def nonzero(input: Tensor, *, as_tuple: bool = False):
-    """The indices of the elements that are not 0, as rows or as a tuple of columns. See torch.nonzero."""
+    """Return the indices of the elements that are not 0, as rows or as a tuple of columns. See torch.nonzero."""
     if as_tuple:
         return tuple(i.astype(np.int64) for i in np.nonzero(np.atleast_1d(input)))
     return _argwhere(input)
@@ -519,7 +519,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False):
 
 @op(dynamic=True, differentiable=False, out=False, layout=COLUMNS)
 def argwhere(input: Tensor):
-    """The indices of the elements that are not 0, as rows. See torch.argwhere."""
+    """Return the indices of the elements that are not 0, as rows. See torch.argwhere."""
     return _argwhere(input)
 
 
@@ -529,7 +529,7 @@ def _argwhere(input):
 
 @op(differentiable=False, out=True)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1):
-    """The first ``size`` rows of ``nonzero``, or all and then rows of ``fill_value``. See torch.nonzero_static."""
+    """Return the first ``size`` rows of ``nonzero``, or all and then rows of ``fill_value``. See torch.nonzero_static."""
     check.require(size >= 0, "nonzero_static: 'size' must be an non-negative integer")
     if not input.ndim:
         return jnp.zeros((size, 0), np.int64)
@@ -541,7 +541,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1):
 
 @op(method=False, out=False, differentiable=False)
 def unravel_index(indices: Tensor, shape: tuple[int, ...]):
-    """The coordinates in ``shape``, in a last dim, of places in its flattened form. See torch.unravel_index."""
+    """Convert flat indices to coordinates in ``shape``, in a last dim. See torch.unravel_index."""
     check.require(indices.dtype.kind in "iu", f"expected 'indices' to be integer dtype, but got torch.{indices.dtype.name}",
                   TypeError)
     check.require(all(n >= 0 for n in shape), f"'shape' cannot have negative values, but got {tuple(shape)}", ValueError)
@@ -551,7 +551,7 @@ def unravel_index(indices: Tensor, shape: tuple[int, ...]):
     return places // each % sizes if shape else places
 
 
-# a view of a new tensor written: the view's geometry over dense elements
+# writes to a view of a copy, by the view's geometry over dense elements
 
 
 def _write_view(input, src, geometry):
@@ -566,27 +566,27 @@ def _dense(input) -> tuple[tuple, tuple, int]:
 
 @op(saves="none", layout=KEPT)
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int):
-    """``input`` with ``select(dim, index)`` replaced. See torch.select_scatter."""
+    """Return ``input`` with ``select(dim, index)`` replaced. See torch.select_scatter."""
     return _write_view(input, src, select_geometry(*_dense(input), dim, index))
 
 
 @op(saves="none", layout=KEPT, out=Out(refuses=out_dtypes.EXPECTED))
 def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
                   step: int = 1):
-    """``input`` with a slice of a dim replaced. See torch.slice_scatter."""
+    """Return ``input`` with a slice of a dim replaced. See torch.slice_scatter."""
     return _write_view(input, src, slice_geometry(*_dense(input), dim, start, end, step))
 
 
 @op(saves="none", layout=KEPT)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1):
-    """``input`` with a diagonal replaced. See torch.diagonal_scatter."""
+    """Return ``input`` with a diagonal replaced. See torch.diagonal_scatter."""
     return _write_view(input, src, diagonal_geometry(*_dense(input), offset, dim1, dim2))
 
 
 @op(saves="none", layout=KEPT)
 def as_strided_scatter(input: Tensor, src: Tensor, size: tuple[int, ...], stride: tuple[int, ...],
                        storage_offset: int | None = None):
-    """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
+    """Return ``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
     offset = storage_offset or 0
     check_strided(size, stride, offset)
     strided.require_room(size, stride, offset, input.dtype.itemsize, input.size * input.dtype.itemsize)

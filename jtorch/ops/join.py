@@ -1,4 +1,4 @@
-"""Joining tensors, repeating them and putting their elements in another order.
+"""Joining, repeating and reordering of tensors.
 
 See https://docs.pytorch.org/docs/stable/torch.html#indexing-slicing-joining-mutating-ops and #other-operations.
 """
@@ -19,11 +19,11 @@ from jtorch.ops.layout import AS_ALL_SUGGEST, LIKE_FIRST, ROLLED, STACKED, TURNE
 from jtorch.ops.registry import Size, Tensor, Tensors, op
 from jtorch.ops.view_part import diagonal_dims, diagonal_geometry
 
-# one tensor after the other
+# joining
 
 
 def _promoted(tensors) -> list:
-    """The tensors in their common dtype."""
+    """Return the tensors in their common dtype."""
     common = promotion.result_type((np.dtype(x.dtype), promotion.DIM if x.ndim else promotion.ZERO_DIM)
                                    for x in tensors)
     return [x.astype(common) for x in tensors]
@@ -43,13 +43,13 @@ def _cat(tensors, dim: int):
     tensors = _promoted(tensors)
     for i, x in enumerate(tensors):
         check.require(x.ndim > 0, f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    # PyTorch of old had no other empty tensors than 1-d ones, and still skips those.
+    # Old versions of PyTorch had only 1-dim empty tensors, so PyTorch still skips them.
     kept = [x for x in tensors if x.shape != (0,)]
     if not kept:
-        return tensors[0]       # whatever the dim is
+        return tensors[0]       # the dim does not matter
     dim = check.wrap_dim(dim, kept[0].ndim)
     _check_cat(kept, dim)
-    # XLA ends the process for a slice of nothing at the end of what was joined with nothing.
+    # XLA aborts the process for an empty slice at the end of a concatenation with an empty array.
     full = [x for x in kept if not (x.shape[dim].__class__ is int and x.shape[dim] == 0)]
     return jnp.concatenate(full or kept[:1], dim)
 
@@ -63,14 +63,14 @@ def _not_cast(result, out, *_) -> None:
 @op(saves="none", method=False, aliases=("concat", "concatenate"), memory=Memory(apart=True),
     out=Out(refuses=_not_cast), layout=AS_ALL_SUGGEST)
 def cat(tensors: list[Tensor], dim: int = 0):
-    """Tensors joined along a dim they have. See torch.cat."""
+    """Return tensors joined along a dim they have. See torch.cat."""
     check.require(len(tensors) > 0, "torch.cat(): expected a non-empty list of Tensors", ValueError)
     return _cat(tensors, dim)
 
 
 @op(saves="none", method=False, memory=Memory(apart=True), out=Out(refuses=_not_cast), layout=STACKED)
 def stack(tensors: list[Tensor], dim: int = 0):
-    """Tensors of one shape joined along a new dim. See torch.stack."""
+    """Return tensors of one shape joined along a new dim. See torch.stack."""
     check.require(len(tensors) > 0, "stack expects a non-empty TensorList")
     dim = check.wrap_dim(dim, tensors[0].ndim + 1)
     for i, x in enumerate(tensors):
@@ -86,7 +86,7 @@ def _not_empty(tensors, name: str) -> None:
 @op(saves="none", method=False, backward_name="CatBackward0", memory=Memory(apart=True), out=Out(refuses=_not_cast),
     layout=AS_ALL_SUGGEST)
 def hstack(tensors: list[Tensor]):
-    """Tensors joined along columns (vectors along their dim). See torch.hstack."""
+    """Return tensors joined along columns (vectors along their dim). See torch.hstack."""
     _not_empty(tensors, "hstack")
     tensors = [jnp.atleast_1d(x) for x in tensors]
     return _cat(tensors, 0 if tensors[0].ndim == 1 else 1)
@@ -95,7 +95,7 @@ def hstack(tensors: list[Tensor]):
 @op(saves="none", method=False, aliases=("row_stack",), backward_name="CatBackward0", memory=Memory(apart=True),
     out=Out(refuses=_not_cast), layout=AS_ALL_SUGGEST)
 def vstack(tensors: list[Tensor]):
-    """Tensors joined along rows. See torch.vstack."""
+    """Return tensors joined along rows. See torch.vstack."""
     _not_empty(tensors, "vstack")
     return _cat([jnp.atleast_2d(x) for x in tensors], 0)
 
@@ -103,7 +103,7 @@ def vstack(tensors: list[Tensor]):
 @op(saves="none", method=False, backward_name="CatBackward0", memory=Memory(apart=True), out=Out(refuses=_not_cast),
     layout=AS_ALL_SUGGEST)
 def dstack(tensors: list[Tensor]):
-    """Tensors joined along the third dim. See torch.dstack."""
+    """Return tensors joined along the third dim. See torch.dstack."""
     _not_empty(tensors, "dstack")
     return _cat([jnp.atleast_3d(x) for x in tensors], 2)
 
@@ -111,14 +111,14 @@ def dstack(tensors: list[Tensor]):
 @op(saves="none", method=False, backward_name="CatBackward0", memory=Memory(apart=True), out=Out(refuses=_not_cast),
     layout=AS_ALL_SUGGEST)
 def column_stack(tensors: list[Tensor]):
-    """Tensors joined along columns, vectors being columns. See torch.column_stack."""
+    """Return tensors joined along columns, vectors being columns. See torch.column_stack."""
     _not_empty(tensors, "column_stack")
     return _cat([x if x.ndim > 1 else x.reshape(x.size, 1) for x in tensors], 1)
 
 
 @op(saves="none", method=False, out=False)
 def block_diag(tensors: Tensors):
-    """Matrices along the diagonal of a larger one. See torch.block_diag."""
+    """Return matrices along the diagonal of a larger one. See torch.block_diag."""
     for i, x in enumerate(tensors):
         check.require(x.ndim <= 2, f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
                       f"{x.ndim} dimensions")
@@ -141,14 +141,14 @@ def _check_one_dtype(tensors) -> None:
 
 
 def _grid(vectors) -> list:
-    """Each vector along its own dim of the common grid."""
+    """Return each vector broadcast along its own dim of the common grid."""
     shape = tuple(v.size for v in vectors)
     return [lax.broadcast_in_dim(v.reshape(v.size), shape, (d,)) for d, v in enumerate(vectors)]
 
 
 @op(saves="none", method=False, out=False, backward_name="ExpandBackward0")
 def meshgrid(tensors: Tensors, *, indexing: str | None = None):
-    """Vectors expanded over the grid they span. See torch.meshgrid."""
+    """Return vectors expanded over the grid they span. See torch.meshgrid."""
     check_meshgrid(tensors, indexing)
     if indexing != "xy" or len(tensors) < 2:
         return _grid(tensors)
@@ -157,7 +157,7 @@ def meshgrid(tensors: Tensors, *, indexing: str | None = None):
 
 
 def check_meshgrid(tensors, indexing: str | None) -> None:
-    """PyTorch's errors, and its warning where ``indexing`` is not given, of arrays or of tensors' avals."""
+    """Raise PyTorch's errors, and warn if ``indexing`` is None. The arguments are arrays or avals."""
     _not_empty(tensors, "meshgrid")
     if indexing is None:
         warned.warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
@@ -175,7 +175,7 @@ def _check_vector(x) -> None:
 
 @op(saves="none", method=False, out=False, backward_name="StackBackward0")
 def cartesian_prod(tensors: Tensors):
-    """All tuples of one element of each vector. See torch.cartesian_prod."""
+    """Return all tuples of one element of each vector. See torch.cartesian_prod."""
     for x in tensors:
         _check_vector(x)
     if len(tensors) == 1:
@@ -186,7 +186,7 @@ def cartesian_prod(tensors: Tensors):
 
 @op(saves="all", out=False, method=False, backward_name="StackBackward0")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False):
-    """All combinations of ``r`` elements of a vector. See torch.combinations."""
+    """Return all combinations of ``r`` elements of a vector. See torch.combinations."""
     _check_vector(input)
     check.require(r >= 0, f"Expect a non-negative number, but got {r}")
     if r == 0:
@@ -201,7 +201,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False):
 
 @op(saves="none", function=False, out=False)
 def repeat(input: Tensor, repeats: Size):
-    """The whole repeated along each dim. See torch.Tensor.repeat."""
+    """Repeat the whole tensor along each dim. See torch.Tensor.repeat."""
     check.require(len(repeats) >= input.ndim, "Number of dimensions of repeat dims can not be smaller than number of "
                   "dimensions of tensor")
     shape = [n * r for n, r in zip((1,) * (len(repeats) - input.ndim) + input.shape, repeats, strict=True)]
@@ -211,7 +211,7 @@ def repeat(input: Tensor, repeats: Size):
 
 @op(saves="none", out=False, backward_name="RepeatBackward0")
 def tile(input: Tensor, dims: Size):
-    """The whole repeated along the last dims. See torch.tile."""
+    """Repeat the whole tensor along the last dims. See torch.tile."""
     return repeat(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
 
 
@@ -219,9 +219,9 @@ def tile(input: Tensor, dims: Size):
     backward_name=lambda template: "ViewBackward0" if isinstance(template[1], check.Int) else "IndexSelectBackward0",
     composite=True)
 def repeat_interleave(input: Tensor, repeats: Tensor | int, dim: int | None = None, *, output_size: int | None = None):
-    """Each element (or slice of a dim) repeated. See torch.repeat_interleave.
+    """Repeat each element, or each slice of a dim. See torch.repeat_interleave.
 
-    With a tensor of repeats the result's size is a value: where this is traced it has to be given (``output_size``).
+    With a tensor of repeats the result's size depends on values, so a trace needs ``output_size``.
     """
     if dim is None:
         input, dim = input.reshape(input.size), 0
@@ -244,38 +244,38 @@ def repeat_interleave(input: Tensor, repeats: Tensor | int, dim: int | None = No
 
 @op(dynamic=True, differentiable=False, function=False, method=False, tested=False)
 def repeat_interleave_index(repeats: Tensor):
-    """Each place of ``repeats`` as often as it says, as an index: ``torch.repeat_interleave(repeats)``."""
+    """Return a tensor in which index i occurs ``repeats[i]`` times: ``torch.repeat_interleave(repeats)``."""
     check.require(repeats.size == 0 or repeats.min() >= 0, "repeats can not be negative")
     return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)
 
 
-# another order
+# reordering
 
 
 @op(saves="none", out=False, layout=LIKE_FIRST)
 def flip(input: Tensor, dims: Size):
-    """Dims in reverse. See torch.flip."""
+    """Return dims in reverse. See torch.flip."""
     dims = check.wrap_dims(dims, input.ndim, empty_is_all=False)
     return jnp.flip(input, dims)
 
 
 @op(saves="none", out=False, backward_name="FlipBackward0", layout=LIKE_FIRST)
 def fliplr(input: Tensor):
-    """Columns in reverse. See torch.fliplr."""
+    """Return columns in reverse. See torch.fliplr."""
     check.require(input.ndim >= 2, "Input must be >= 2-d.")
     return jnp.fliplr(input)
 
 
 @op(saves="none", out=False, backward_name="FlipBackward0", layout=LIKE_FIRST)
 def flipud(input: Tensor):
-    """Rows in reverse. See torch.flipud."""
+    """Return rows in reverse. See torch.flipud."""
     check.require(input.ndim >= 1, "Input must be >= 1-d.")
     return jnp.flipud(input)
 
 
 @op(saves="none", out=False, layout=ROLLED)
 def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ...] | None = None):
-    """Elements moved along dims, around the ends. See torch.roll."""
+    """Move elements along dims, around the ends. See torch.roll."""
     shifts = (shifts,) if isinstance(shifts, check.Int) else tuple(shifts)
     dims = () if dims is None else (dims,) if isinstance(dims, check.Int) else tuple(dims)
     check.require(len(shifts) > 0, "`shifts` required")
@@ -292,7 +292,7 @@ def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ..
 
 @op(saves="none", out=False, layout=TURNED)
 def rot90(input: Tensor, k: int = 1, dims: tuple[int, ...] = (0, 1)):
-    """A plane turned by ``k`` quarters. See torch.rot90."""
+    """Rotate a plane by ``k`` quarters. See torch.rot90."""
     check.require(len(dims) == 2, f"expected total rotation dims == 2, but got dims = {len(dims)}")
     check.require(input.ndim >= 2, f"expected total dims >= 2, but got total dims = {input.ndim}")
     wrapped = tuple(check.wrap_dim(d, input.ndim) for d in dims)
@@ -305,7 +305,7 @@ def rot90(input: Tensor, k: int = 1, dims: tuple[int, ...] = (0, 1)):
 
 
 def _one_behind_the_other(template: tuple, size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-    """Whether matrices lie so in memory; of others PyTorch copies the result, and then refuses expanded tensors."""
+    """Return whether a batch's matrices follow one another in memory. Otherwise PyTorch copies and refuses expanded tensors."""
     if len(size) <= 3:
         return True
     apart = size[-1] * size[-2]
@@ -319,14 +319,14 @@ def _one_behind_the_other(template: tuple, size: tuple[int, ...], stride: tuple[
 
 @op(saves="none", inplace=InPlace(True, fills=_one_behind_the_other), out=Out(refuses=out_dtypes.EXPECTED))
 def tril(input: Tensor, diagonal: int = 0):
-    """The lower triangle, zeros elsewhere. See torch.tril."""
+    """Return the lower triangle, zeros elsewhere. See torch.tril."""
     check.require(input.ndim >= 2, "tril: input tensor must have at least 2 dimensions")
     return jnp.tril(input, diagonal)
 
 
 @op(saves="none", inplace=InPlace(True, fills=_one_behind_the_other), out=Out(refuses=out_dtypes.EXPECTED))
 def triu(input: Tensor, diagonal: int = 0):
-    """The upper triangle, zeros elsewhere. See torch.triu."""
+    """Return the upper triangle, zeros elsewhere. See torch.triu."""
     check.require(input.ndim >= 2, "triu: input tensor must have at least 2 dimensions")
     return jnp.triu(input, diagonal)
 
@@ -344,7 +344,7 @@ def _embedded(input, offset: int, dim1: int, dim2: int):
 
 @op(saves="none", out=False)
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1):
-    """The last dim as the diagonal of two new ones. See torch.diag_embed."""
+    """Return the last dim as the diagonal of two new ones. See torch.diag_embed."""
     if not input.ndim:
         check.wrap_dim(dim1, 0)
     return _embedded(input, offset, dim1, dim2)
@@ -352,12 +352,12 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1):
 
 @op(saves="none", backward_name="DiagEmbedBackward0", out=Out(refuses=out_dtypes.OF_DIAG))
 def diag(input: Tensor, diagonal: int = 0):
-    """A vector as the diagonal of a matrix, or the diagonal of a matrix. See torch.diag."""
+    """Return a vector as the diagonal of a matrix, or the diagonal of a matrix. See torch.diag."""
     check.require(input.ndim in (1, 2), f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
     return _embedded(input, diagonal, -2, -1) if input.ndim == 1 else jnp.diagonal(input, diagonal)
 
 
 @op(saves="none", out=False, backward_name="DiagEmbedBackward0")
 def diagflat(input: Tensor, offset: int = 0):
-    """All elements as the diagonal of a matrix. See torch.diagflat."""
+    """Return all elements as the diagonal of a matrix. See torch.diagflat."""
     return _embedded(input.reshape(-1), offset, -2, -1)

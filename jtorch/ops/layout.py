@@ -1,7 +1,7 @@
-"""Which strides the results of ops have: PyTorch's rules, from the sizes and strides of the arguments.
+"""PyTorch's rules for the strides of results, from the sizes and strides of the arguments.
 
-A rule answers None where the result is contiguous. See TensorIterator.cpp in PyTorch, whose order of comparing strides
-decides where dims of size 1 or equal strides leave a choice.
+See TensorIterator.cpp in PyTorch, whose order of comparing strides
+decides cases in which dims of size 1 or equal strides allow several orders.
 """
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from jtorch.ops.strided import compute_view_stride, contiguous_strides, is_contiguous, is_non_overlapping_and_dense
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...]]      # size and stride
-Rule = Callable[..., tuple[int, ...]]       # of the result's shape, the arguments' geometries, the template, the first's dtype
+Rule = Callable[..., tuple[int, ...]]       # (result's shape, arguments' geometries, template, first argument's dtype) -> strides
 _CHANNELS_LAST = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}      # the dims from the fastest to the slowest
 
 
 def in_order(size: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
-    """Dense strides of dims that lie in memory in this order, the fastest first."""
+    """Return dense strides for dims in this order, the fastest dim first."""
     stride, step = [0] * len(size), 1
     for d in order:
         stride[d] = step
@@ -26,7 +26,7 @@ def in_order(size: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
 
 
 def _as_iterated(size: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
-    """``in_order`` as PyTorch's iterator counts: behind a dim of no elements all strides are 0."""
+    """Do ``in_order`` as PyTorch's iterator does: after a dim of size 0 all strides are 0."""
     stride, step = [0] * len(size), 1
     for d in order:
         stride[d] = step
@@ -35,12 +35,12 @@ def _as_iterated(size: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
 
 
 def channels_last(size: Sequence[int]) -> tuple[int, ...]:
-    """The strides of torch.channels_last and channels_last_3d."""
+    """Return the strides of torch.channels_last and channels_last_3d."""
     return in_order(size, _CHANNELS_LAST[len(size)])
 
 
 def is_channels_last(size: Sequence[int], stride: Sequence[int], ndim: int = 0) -> bool:
-    """Whether the elements are dense with channels last; of ``ndim`` dims, where that is given."""
+    """Return whether the elements are dense in channels-last order. ``ndim``: the required number of dims, if not 0."""
     if len(size) not in _CHANNELS_LAST or (ndim and len(size) != ndim):
         return False
     expected = 1
@@ -53,7 +53,7 @@ def is_channels_last(size: Sequence[int], stride: Sequence[int], ndim: int = 0) 
 
 
 def suggests_channels_last(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether strides look like channels last, gaps allowed; ambiguous ones do not."""
+    """Return whether strides are in channels-last order, possibly with gaps. Ambiguous strides are not."""
     if len(size) not in _CHANNELS_LAST or stride[1] == 0:
         return False
     least = 0
@@ -65,7 +65,7 @@ def suggests_channels_last(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 
 def _sorted_dims(ndim: int, compare: Callable[[int, int], int]) -> list[int]:
-    """The dims from the fastest to the slowest: an insertion sort, since the comparison leaves some pairs open."""
+    """Return the dims from fastest to slowest, by an insertion sort, since the comparison does not order all pairs."""
     order = list(range(ndim))[::-1]
     for i in range(1, ndim):
         at = i
@@ -93,19 +93,19 @@ def _compared(size: Sequence[int], strides: Sequence[Sequence[int]]) -> Callable
 
 
 def preserved(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...]:
-    """Strides for a copy with torch.preserve_format: the same if they are dense, else dense in the same order."""
+    """Return the strides of a torch.preserve_format copy: the same if they are dense, else dense in the same order."""
     if is_non_overlapping_and_dense(size, stride):
         return tuple(stride)
     return in_order(size, _sorted_dims(len(size), _compared(size, [stride])))
 
 
 def suggested(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...]:
-    """Channels last if the strides look so, else contiguous."""
+    """Return channels-last strides if the given strides suggest it, else contiguous strides."""
     return channels_last(size) if suggests_channels_last(size, stride) else contiguous_strides(size)
 
 
 def iterated(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
-    """The strides of an elementwise result of this shape; a loss may be one number of all elements."""
+    """Return the strides of an elementwise result of this shape. A reduced loss is 0-dim."""
     if not shape:
         return ()
     if all([size == shape for size, _ in operands]):
@@ -120,7 +120,7 @@ def iterated(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> t
 
 
 def indexed(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
-    """The strides of a tensor indexed by tensors, which stand where the marks of the template are not None."""
+    """Return the strides of a tensor indexed by tensors, at the dims whose template entries are not None."""
     (size, stride), *given = operands
     marks = template[1]
     dims = [d for d, m in enumerate(marks) if m is not None]
@@ -138,7 +138,7 @@ def _broadcast(size: tuple[int, ...], stride: tuple[int, ...], shape: tuple[int,
 
 
 def memory_order(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...] | None:
-    """The dims of a geometry that covers its memory once, from the slowest to the fastest; None for all others."""
+    """Return the dims of a dense geometry from slowest to fastest, or None for other geometries."""
     if not is_non_overlapping_and_dense(size, stride):
         return None
     return tuple(sorted(range(len(size)), key=lambda d: (-stride[d], size[d] != 1)))
@@ -148,13 +148,13 @@ def memory_order(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...] 
 
 
 def like_first(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
-    """The strides of a copy of the first argument, where the result has its shape."""
+    """Return the strides of a copy of the first argument, where the result has its shape."""
     size, stride = operands[0]
     return preserved(size, stride) if size == shape else contiguous_strides(shape)
 
 
 def _copied_if(which: Callable[[Any], bool]) -> Rule:
-    """For an op that PyTorch runs as ``empty_like`` and a copy for these dtypes, and as an elementwise call for others."""
+    """Return the rule of an op that PyTorch computes by ``empty_like`` and a copy for some dtypes, else elementwise."""
     def rule(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
         return (like_first if which(dtype) else iterated)(shape, operands)
     return rule
@@ -173,7 +173,7 @@ def _as_any_suggests(shape: tuple[int, ...], operands: Sequence[Geometry], *_: A
 
 
 def _unless_contiguous(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
-    """Of kernels that ask first whether their input is contiguous: dims of size 1 leave a choice."""
+    """Return the strides of kernels that treat contiguous inputs first. Dims of size 1 can make a difference."""
     return contiguous_strides(shape) if is_contiguous(*operands[0]) else _as_first_suggests(shape, operands)
 
 
@@ -186,7 +186,7 @@ def _padded(shape: tuple[int, ...], operands: Sequence[Geometry], template: tupl
 
 
 def _stacked(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
-    """Parts are joined along the dim itself, which is then a view of two."""
+    """Return the strides of a stack, which PyTorch computes as a concatenation along the dim and a view."""
     dim = template[-1] % len(shape)
     if dim == len(shape) - 1:
         return contiguous_strides(shape)
@@ -199,7 +199,7 @@ def _halves(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tu
 
 
 def _rolled(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
-    """One dim after another: each is cut in two parts, which are joined."""
+    """Return the strides of roll, which PyTorch computes dim by dim: it splits each dim and concatenates the parts."""
     shifts, dims = ((d,) if isinstance(d, int) else tuple(d or ()) for d in template[1:3])
     stride = operands[0][1] if dims else contiguous_strides(shape)
     for shift, dim in zip(shifts, dims, strict=False):
@@ -210,7 +210,7 @@ def _rolled(shape: tuple[int, ...], operands: Sequence[Geometry], template: tupl
 
 
 def _turned(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
-    """A flipped copy, for odd quarters transposed."""
+    """Return the strides of rot90: those of a flipped copy, transposed for odd quarters."""
     if template[1] % 4 == 0:
         return contiguous_strides(shape)
     stride, (a, b) = list(preserved(*operands[0])), template[2]
@@ -220,7 +220,7 @@ def _turned(shape: tuple[int, ...], operands: Sequence[Geometry], template: tupl
 
 
 def _attended(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
-    """Like the query where PyTorch takes its flash kernel: four dims, rows that lie close, masks of two or four dims."""
+    """Return the strides of attention. PyTorch's flash kernel (4 dims, dense rows, masks of 2 or 4 dims) uses the query's."""
     (q, k, v), masks = [size for size, _ in operands[:3]], [size for size, _ in operands[3:]]
     flash = len(q) == len(k) == len(v) == 4 and k[:2] == v[:2] and q[0] == k[0] and q[3] == k[3] == v[3] and q[2] and k[2] \
         and (q[1] == k[1] or template[-1]) and all([stride[-1] == 1 for _, stride in operands[:3]]) \
@@ -246,36 +246,36 @@ def _with_scalar(shape: tuple[int, ...], stride: tuple[int, ...]) -> tuple[int, 
 
 
 def _part(shape: tuple[int, ...], operands: Sequence[Geometry]) -> Geometry:
-    """Of the real or imaginary part, a view with gaps."""
+    """Return the geometry of a real or imaginary part, which is a view with gaps."""
     return shape, tuple([2 * s for s in operands[0][1]])
 
 
 def _isinf(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
-    """Of ``abs(x) == inf``, for complex numbers of both parts."""
+    """Return the strides of ``abs(x) == inf``; for complex numbers of both parts."""
     if not (dtype.is_complex or dtype.is_floating_point):
         return like_first(shape, operands)
     return _with_scalar(shape, iterated(shape, [_part(shape, operands)] if dtype.is_complex else operands))
 
 
 def _isfinite(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
-    """Of ``(x == x) * (abs(x) != inf)``; integers are a copy's case."""
+    """Return the strides of ``(x == x) * (abs(x) != inf)``, or of a copy for integers."""
     if not (dtype.is_complex or dtype.is_floating_point):
         return like_first(shape, operands)
     return iterated(shape, [(shape, stride := iterated(shape, operands)), (shape, _with_scalar(shape, stride))])
 
 
 def _isreal(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
-    """Of ``x.imag == 0``; real numbers are a copy's case."""
+    """Return the strides of ``x.imag == 0``, or of a copy for real numbers."""
     return _with_scalar(*_part(shape, operands)) if dtype.is_complex else like_first(shape, operands)
 
 
 def _reciprocal(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
-    """Of a number divided by a tensor: PyTorch multiplies it by the reciprocal."""
+    """Return the strides of a number divided by a tensor, for which PyTorch multiplies by the reciprocal."""
     return _with_scalar(shape, iterated(shape, _copies(operands) if _casts(dtype, float) else operands))
 
 
 def _power(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
-    """Contiguous where a number is raised; a base that a number raises is cast first."""
+    """Return the strides of pow: contiguous for a number as base. A number as exponent casts the base first."""
     base, exponent = template[:2]
     if getattr(base, "number_type", None) is not None:
         return contiguous_strides(shape)
@@ -289,7 +289,7 @@ def _copies(operands: Sequence[Geometry]) -> list[Geometry]:
 
 
 def _casts(dtype: Any, number: type) -> bool:
-    """Whether a number of this type makes a tensor of this dtype one of another kind."""
+    """Return whether an operation with a number of this type changes the kind of this dtype."""
     inexact = dtype.is_floating_point or dtype.is_complex
     return {complex: not dtype.is_complex, float: not inexact, int: dtype.name == "bool", bool: False}[number]
 
@@ -298,17 +298,17 @@ def _angle(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple
     return contiguous_strides(shape) if dtype.is_complex else iterated(shape, operands)
 
 
-# ---------------------------------------------------------------- what ops say
+# ---------------------------------------------------------------- layouts in op records
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """How the results of an op lie in memory where an argument is not contiguous. An op without one has contiguous results.
+    """The strides of an op's results for non-contiguous arguments. Results of an op without a Layout are contiguous.
 
-    strides:    the rule. ``kept`` has none: exactly the strides and the offset of the first argument, gaps and all.
-    elementwise: it is one of TensorIterator's calls, with its order of errors and its checks of ``out=``.
-    always:     results of contiguous arguments need not be contiguous either.
-    out_in_order: a complex first argument is copied where ``out=`` is made larger, which is contiguous then.
-    counts_numbers: whether a number among the operands is a 0-dim tensor to PyTorch, which counts for strides.
+    strides:    the rule, or None with ``kept``: the result has the strides and offset of the first argument, including gaps.
+    elementwise: the op uses PyTorch's TensorIterator, with its order of errors and its checks of ``out=``.
+    always:     the results may not be contiguous even for contiguous arguments.
+    out_in_order: for a complex first argument a resized ``out`` is contiguous, since PyTorch copies the argument.
+    counts_numbers: PyTorch treats number operands as 0-dim tensors, which affect strides.
     """
 
     strides: Rule | None

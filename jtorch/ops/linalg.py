@@ -15,15 +15,15 @@ from jtorch.ops.registry import Tensor, op
 
 
 class LinAlgError(RuntimeError):
-    """A matrix that a function of torch.linalg cannot work with: singular, not positive definite, …"""
+    """A function of torch.linalg got an unsuitable matrix: singular, not positive definite, …"""
 
 
-LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"        # PyTorch's names of it
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"        # PyTorch's name
 LinAlgError.__module__ = "torch._C"
 
 
 def check_matrix(A, name: str, argument: str = "A", *, square: bool = False, complete: bool = True) -> None:
-    """PyTorch's errors for a tensor that is no batch of (square) matrices of a floating or complex dtype."""
+    """Raise PyTorch's errors for a tensor that is no batch of (square) matrices of a floating or complex dtype."""
     check.require(A.ndim >= 2, f"{name}: The input tensor {argument} must have at least 2 dimensions.")
     if square:
         check.require(A.shape[-1] == A.shape[-2], f"{name}: {argument} must be batches of square matrices, but they are "
@@ -35,20 +35,20 @@ def check_matrix(A, name: str, argument: str = "A", *, square: bool = False, com
 
 
 def adjoint(A):
-    """The conjugate transpose of matrices."""
+    """Return the conjugate transpose of matrices."""
     return jnp.conj(jnp.swapaxes(A, -2, -1))
 
 
 def from_triangle(A, upper: bool = False):
-    """The Hermitian matrices of which A's lower (or upper) triangles are meant."""
+    """Return the Hermitian matrices given by A's lower (or upper) triangles."""
     low = jnp.tril(adjoint(A) if upper else A, -1)
     return jnp.where(jnp.broadcast_to(jnp.eye(A.shape[-1], dtype=bool), A.shape), jnp.real(A).astype(A.dtype), low + adjoint(low))
 
 
 def first_bad(bad):
-    """(any, where): the 1-based index of the first True of the last dimension, as value_check wants it.
+    """Return (any, where) for a value_check: ``where`` is the 1-based index of the first True in the last dimension.
 
-    For batches ``where`` is index + n * (position in the batch + 1), see ``of_batch``.
+    For batches ``where`` encodes the position in the batch too: see ``of_batch``.
     """
     n = bad.shape[-1]
     if bad.size == 0:
@@ -59,19 +59,19 @@ def first_bad(bad):
 
 
 def of_batch(detail: int, n: int, batched: bool) -> tuple[str, int]:
-    """What ``first_bad`` said: PyTorch's "(Batch element 3): " or "", and the 1-based index."""
+    """Decode ``where`` of ``first_bad``: return PyTorch's "(Batch element 3): " or "", and the 1-based index."""
     if not batched:
         return "", detail
     return f"(Batch element {(detail - 1) // (n + 1) - 1}): ", (detail - 1) % (n + 1) + 1
 
 
 def zero_pivots(A):
-    """Where the U of an LU factorization has a zero on its diagonal."""
+    """Return ``first_bad`` of the zeros on the diagonal of U in an LU factorization."""
     return first_bad(jnp.diagonal(jax.lax.linalg.lu(A)[0], axis1=-2, axis2=-1) == 0)
 
 
 def singular(message: str):
-    """The value_check that A's LU factorization has no zero pivot, and what to say of pivot {i} of matrix {where}."""
+    """Return a value_check for zero pivots in A's LU factorization. ``message`` may contain {i} (pivot) and {where} (matrix)."""
     def flag(A, *others, **options):
         if A.shape[-1] == 0 or A.size == 0:
             return jnp.zeros((), bool), jnp.zeros((), np.int64)
@@ -89,7 +89,7 @@ NO_SOLUTION = singular("torch.linalg.solve: {where}The solver failed because the
 
 
 def converges(moved=lambda A, *others, **options: A):
-    """The value_check that the matrices that ``moved`` makes of the arguments have singular values: none has a NaN."""
+    """Return a value_check for NaNs in the matrices ``moved(*arguments)``, which would have no singular values."""
     def flag(*args, **options):
         A = moved(*args, **options)
         bad = jnp.isnan(A).any((-2, -1)).reshape(-1)
@@ -103,7 +103,7 @@ def converges(moved=lambda A, *others, **options: A):
 
 
 def info_of_lu(A):
-    """PyTorch's ``info``: the 1-based index of the first zero pivot, or 0."""
+    """Return PyTorch's ``info``: the 1-based index of the first zero pivot, or 0."""
     bad = jnp.diagonal(jax.lax.linalg.lu(A)[0], axis1=-2, axis2=-1) == 0
     if bad.shape[-1] == 0:
         return jnp.zeros(A.shape[:-2], np.int32)
@@ -126,20 +126,20 @@ def _permutation_sign(A):
 
 @_det.defjvp
 def _det_jvp(primals, tangents):
-    """JAX's derivative, which is right for singular matrices too; its value of small ones is not LAPACK's."""
+    """Return LAPACK's determinant with JAX's derivative, which is correct for singular matrices too."""
     return _det(*primals), jax.jvp(jnp.linalg.det, primals, tangents)[1]
 
 
 @op(name="linalg.det", aliases=("det",), method=True, saves="both", out=Out(refuses=out_dtypes.EXPECTED))
 def det(A: Tensor):
-    """The determinant. See torch.linalg.det."""
+    """Return the determinant. See torch.linalg.det."""
     check_matrix(A, "linalg.det", square=True)
     return _det(A) if A.shape[-1] else jnp.ones(A.shape[:-2], A.dtype)
 
 
 @op(name="linalg.slogdet", aliases=("slogdet",), method=True, returns="sign logabsdet", saves="result")
 def slogdet(A: Tensor):
-    """The determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
+    """Return the determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
     check_matrix(A, "linalg.slogdet", square=True)
     sign, logabsdet = jnp.linalg.slogdet(A) if A.shape[-1] else (jnp.ones(A.shape[:-2], A.dtype),
                                                                  jnp.zeros(A.shape[:-2], A.real.dtype))
@@ -150,7 +150,7 @@ def slogdet(A: Tensor):
 
 @op(backward_name="WhereBackward0")
 def logdet(input: Tensor):
-    """The logarithm of the determinant, nan where that is negative. See torch.logdet."""
+    """Return the logarithm of the determinant, nan where that is negative. See torch.logdet."""
     check_matrix(input, "logdet", square=True)
     if input.shape[-1] == 0:
         return jnp.zeros(input.shape[:-2], input.dtype)
@@ -164,7 +164,7 @@ def logdet(input: Tensor):
 
 @jax.custom_jvp
 def inverse_of(A):
-    """The inverse, with a derivative that needs no second solve."""
+    """Return the inverse, with a derivative that needs no second solve."""
     n = A.shape[-1]
     return jnp.linalg.inv(A) if n else A
 
@@ -178,14 +178,14 @@ def _inverse_jvp(primals, tangents):
 @op(name="linalg.inv", aliases=("inverse", "linalg.inverse"), method=True, saves="result",
     backward_name="LinalgInvExBackward0", value_check=NO_INVERSE, out=Out(refuses=out_dtypes.EXPECTED))
 def inv(A: Tensor):
-    """The inverse of square matrices. See torch.linalg.inv."""
+    """Return the inverse of square matrices. See torch.linalg.inv."""
     check_matrix(A, "linalg.inv", square=True)
     return inverse_of(A)
 
 
 @op(name="linalg.inv_ex", returns="inverse info", saves="result")
 def inv_ex(A: Tensor, *, check_errors: bool = False):
-    """The inverse, and for each matrix 0 or where it is singular. See torch.linalg.inv_ex."""
+    """Return the inverse, and for each matrix 0 or the index of its zero pivot. See torch.linalg.inv_ex."""
     check_matrix(A, "linalg.inv", square=True)
     return inverse_of(A), info_of_lu(A)
 
@@ -193,18 +193,18 @@ def inv_ex(A: Tensor, *, check_errors: bool = False):
 # Linear systems
 
 def is_vector(A, B) -> bool:
-    """Whether linalg.solve takes ``B`` as vectors, one for each matrix of ``A``."""
+    """Return whether linalg.solve treats ``B`` as vectors, one for each matrix of ``A``."""
     return B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
 
 
 def check_system(A, B, left: bool, name: str) -> None:
-    """PyTorch's error if the sizes in AX = B (or XA = B) do not match."""
+    """Raise PyTorch's error if the sizes in AX = B (or XA = B) do not match."""
     check.require(A.shape[-1] == B.shape[-2 if left else -1], f"{name}: Incompatible shapes of A and B for the equation "
                   f"{'AX = B' if left else 'XA = B'} ({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
 
 
 def broadcast_system(A, B):
-    """A and B with common batch dimensions."""
+    """Return A and B with common batch dimensions."""
     batch = check.broadcast_shapes(A.shape[:-2], B.shape[:-2])
     return jnp.broadcast_to(A, batch + A.shape[-2:]), jnp.broadcast_to(B, batch + B.shape[-2:])
 
@@ -214,7 +214,7 @@ def _of_matrix(template, edges) -> tuple:
 
 
 def solve_system(A, B, left: bool, name: str):
-    """X of AX = B, or of XA = B."""
+    """Return X of AX = B, or of XA = B."""
     check_matrix(A, name, square=True)
     check.require(A.dtype == B.dtype, f"{name}: Expected A and B to have the same dtype, but found A of type "
                   f"{check.scalar_name(A.dtype)} and B of type {check.scalar_name(B.dtype)} instead")
@@ -233,27 +233,27 @@ def solve_system(A, B, left: bool, name: str):
 @op(name="linalg.solve", backward_name="LinalgSolveExBackward0", value_check=NO_SOLUTION,
     saves=Saves("both", checks=_of_matrix), out=Out(refuses=out_dtypes.EXPECTED))
 def solve(A: Tensor, B: Tensor, *, left: bool = True):
-    """X of AX = B, or of XA = B where ``left`` is False. See torch.linalg.solve."""
+    """Return X of AX = B, or of XA = B where ``left`` is False. See torch.linalg.solve."""
     return solve_system(A, B, left, "linalg.solve")
 
 
 @op(name="linalg.solve_ex", returns="result info", saves=Saves("both", checks=_of_matrix))
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False):
-    """linalg.solve, and for each matrix 0 or where it is singular. See torch.linalg.solve_ex."""
+    """Return linalg.solve, and for each matrix 0 or the index of its zero pivot. See torch.linalg.solve_ex."""
     X = solve_system(A, B, left, "linalg.solve")
     batch = X.shape[:-1] if is_vector(A, B) else X.shape[:-2]
     return X, jnp.broadcast_to(info_of_lu(A), batch)
 
 
 def triangular(A, B, upper: bool, left: bool = True, transpose: bool = False, conj: bool = False, unit: bool = False):
-    """X of AX = B (XA = B) for triangular A, batches being alike."""
+    """Return X of AX = B (XA = B) for a triangular A with the same batch dimensions."""
     return jax.lax.linalg.triangular_solve(A, B, left_side=left, lower=not upper, transpose_a=transpose, conjugate_a=conj,
                                            unit_diagonal=unit)
 
 
 @op(name="linalg.solve_triangular")
 def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False):
-    """X of AX = B for a triangular A. See torch.linalg.solve_triangular."""
+    """Return X of AX = B for a triangular A. See torch.linalg.solve_triangular."""
     A, name = input, "linalg.solve_triangular"
     same_scalar_type(A, B)
     check_matrix(A, name, square=True)
@@ -265,7 +265,7 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True
 
 @op(returns="solution cloned_coefficient")
 def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False):
-    """X of AX = b for a triangular A, and A. See torch.triangular_solve."""
+    """Return X of AX = b for a triangular A, and A. See torch.triangular_solve."""
     check.require(b.ndim >= 2 and A.ndim >= 2, f"torch.triangular_solve: Expected {'b' if b.ndim < 2 else 'A'} to have "
                   f"at least 2 dimensions, but it has {(b if b.ndim < 2 else A).ndim} dimensions instead")
     check.require(A.shape[-1] == b.shape[-2], f"Incompatible matrix sizes for triangular_solve: each A matrix is "
@@ -287,7 +287,7 @@ def _no_inverse_of_tensor():
 
 @op(name="linalg.tensorinv", backward_name="ViewBackward0", value_check=_no_inverse_of_tensor())
 def tensorinv(A: Tensor, ind: int = 2):
-    """The inverse with respect to tensordot. See torch.linalg.tensorinv."""
+    """Return the inverse with respect to tensordot. See torch.linalg.tensorinv."""
     check.require(ind > 0, "Expected a strictly positive integer for 'ind', but got " + str(ind))
     n, m = math.prod(A.shape[:ind]), math.prod(A.shape[ind:])
     check.require(n == m, "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
@@ -296,7 +296,7 @@ def tensorinv(A: Tensor, ind: int = 2):
 
 
 def _with_last(A, dims: list[int] | None):
-    """A with some of its dims last."""
+    """Return A with some dims moved to the end."""
     if dims is None:
         return A
     moved = [check.wrap_dim(d, A.ndim) for d in dims]
@@ -316,7 +316,7 @@ def _no_solution_of_tensor():
 
 @op(name="linalg.tensorsolve", backward_name="ViewBackward0", value_check=_no_solution_of_tensor())
 def tensorsolve(A: Tensor, B: Tensor, dims: list[int] | None = None):
-    """X of tensordot(A, X, X.ndim) = B. See torch.linalg.tensorsolve."""
+    """Return X of tensordot(A, X, X.ndim) = B. See torch.linalg.tensorsolve."""
     A = _with_last(A, dims)
     shape = A.shape[B.ndim:]
     check.require(math.prod(shape) == math.prod(A.shape[:B.ndim]), "Expected self to satisfy the requirement "
@@ -340,7 +340,7 @@ def _power_check():
     value_check=_power_check(), saves=Saves(frees=lambda template, edges: template[1] not in (0, 1)),
     out=Out(refuses=out_dtypes.OF_MATRIX_POWER))
 def matrix_power(A: Tensor, n: int):
-    """A matrix times itself, n times; a negative n takes the inverse. See torch.linalg.matrix_power."""
+    """Return a matrix times itself, n times; a negative n takes the inverse. See torch.linalg.matrix_power."""
     check.require(A.ndim >= 2, "linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     check.require(A.shape[-1] == A.shape[-2], "linalg.matrix_power: A must be batches of square matrices, but they are "
                   f"{A.shape[-2]} by {A.shape[-1]} matrices")
@@ -360,7 +360,7 @@ def matrix_power(A: Tensor, n: int):
 
 @op(name="linalg.matrix_exp", aliases=("matrix_exp",), method=True, loops=True)
 def matrix_exp(A: Tensor):
-    """The matrix exponential. See torch.linalg.matrix_exp."""
+    """Return the matrix exponential. See torch.linalg.matrix_exp."""
     precise = A.astype(np.float32) if promotion.is_float(A.dtype) and A.dtype.itemsize < 4 else A
     check_matrix(precise, "linalg.matrix_exp", square=True)
     if A.size == 0:
@@ -371,7 +371,7 @@ def matrix_exp(A: Tensor):
 @op(name="linalg.vecdot", backward_name="SumBackward1",
     out=Out(refuses=out_dtypes.refusal("linalg.vecdot: Expected out of dtype{made} but found {out}")))
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1):
-    """The dot products of vectors along ``dim``, the first conjugated. See torch.linalg.vecdot."""
+    """Return the dot products of vectors along ``dim``, the first conjugated. See torch.linalg.vecdot."""
     check.require(promotion.is_inexact(np.dtype(x.dtype)), "linalg.vecdot: Expected a floating point or complex tensor as "
                   f"input. Got {check.scalar_name(x.dtype)}")
     shape = check.broadcast_shapes(x.shape, y.shape)
@@ -382,7 +382,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1):
 
 @op(name="linalg.vander", backward_name="CatBackward0", out=False)
 def linalg_vander(x: Tensor, *, N: int | None = None):
-    """The Vandermonde matrices of vectors. See torch.linalg.vander."""
+    """Return the Vandermonde matrices of vectors. See torch.linalg.vander."""
     check.require(x.dtype != np.bool_, "linalg.vander supports floating point, complex, and integer tensors, but got Bool")
     n = (x.shape[-1] if x.ndim else 1) if N is None else N
     check.require(n > 1, "N must be greater than 1.")
@@ -392,11 +392,11 @@ def linalg_vander(x: Tensor, *, N: int | None = None):
 
 @op(out=False, saves="none")
 def trace(input: Tensor):
-    """The sum of the diagonal. See torch.trace."""
+    """Return the sum of the diagonal. See torch.trace."""
     check.require(input.ndim == 2, "trace: expected a matrix, but got tensor with dim " + str(input.ndim))
     d = np.dtype(input.dtype)
     check.require(d != np.bool_, "\"trace\" not implemented for 'Bool'", NotImplementedError)
     n, columns = min(input.shape), input.shape[1]
     end = (n - 1) * (columns + 1) + 1 if n else 0
-    diagonal = jax.lax.slice(input.reshape(-1), (0,), (end,), (columns + 1,))       # jnp.trace reads all of the matrix
+    diagonal = jax.lax.slice(input.reshape(-1), (0,), (end,), (columns + 1,))       # jnp.trace reads the whole matrix
     return jnp.sum(diagonal if promotion.is_inexact(d) else diagonal.astype(np.int64))

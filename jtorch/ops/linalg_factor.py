@@ -1,4 +1,4 @@
-"""torch.linalg: factorizations of matrices (Cholesky, LU, QR, SVD, eigenvalues), and what is solved with them."""
+"""torch.linalg: matrix factorizations (Cholesky, LU, QR, SVD, eigenvalues) and their solvers."""
 from __future__ import annotations
 
 from functools import partial
@@ -34,7 +34,7 @@ NOTHING_WRONG = (np.zeros((), bool), np.zeros((), np.int64))
 # Cholesky
 
 def _hermitian(A, upper: bool = False):
-    """A from one of its triangles, with the derivative shared by both."""
+    """Return the Hermitian matrix of one triangle of A. Both triangles share its derivative."""
     both = (A + adjoint(A)) / 2
     return both + jax.lax.stop_gradient(from_triangle(A, upper) - both)
 
@@ -46,7 +46,7 @@ def _lower_factor(A, upper: bool):
 
 @_lower_factor.defjvp
 def _lower_factor_jvp(upper: bool, primals, tangents):
-    """PyTorch's: a change of A that is not Hermitian counts by its halves, and may make the diagonal complex."""
+    """Return PyTorch's derivative: a tangent that is not Hermitian is averaged and may make the diagonal complex."""
     L = _lower_factor(primals[0], upper)
     half = lax_linalg.triangular_solve(L, tangents[0], left_side=True, lower=True)
     dM = lax_linalg.triangular_solve(L, half, left_side=False, lower=True, transpose_a=True, conjugate_a=True)
@@ -54,13 +54,13 @@ def _lower_factor_jvp(upper: bool, primals, tangents):
 
 
 def factor(A, upper: bool):
-    """The Cholesky factor of one triangle of A."""
+    """Return the Cholesky factor of one triangle of A."""
     L = _lower_factor(A, upper) if A.size else A
     return adjoint(L) if upper else L
 
 
 def _failing_minor(A):
-    """The order of the first leading minor of one matrix that is not positive-definite, or 0."""
+    """Return the order of the first leading minor of one matrix that is not positive-definite, or 0."""
     n = A.shape[-1]
 
     def eliminate(j, state):
@@ -73,13 +73,13 @@ def _failing_minor(A):
 
 
 def info_of_cholesky(A, upper: bool = False):
-    """PyTorch's ``info``: the order of the leading minor that is not positive-definite, or 0."""
+    """Return PyTorch's ``info``: the order of the leading minor that is not positive-definite, or 0."""
     if A.size == 0:
         return jnp.zeros(A.shape[:-2], np.int64)
     A = _hermitian(A, upper)
     flat = A.reshape(-1, *A.shape[-2:])
     fails = jnp.isnan(jnp.real(lax_linalg.cholesky(flat, symmetrize_input=False))).any((-2, -1))
-    # a matrix whose elimination succeeds by a hair although LAPACK's did not fails at its last minor
+    # if this elimination barely succeeds although LAPACK's fails, report the last minor
     found = jax.lax.cond(fails.any(), lambda: jnp.maximum(jax.vmap(_failing_minor)(flat), 0),
                          lambda: jnp.zeros(flat.shape[0], np.int64))
     return jnp.where(fails, jnp.where(found == 0, A.shape[-1], found), 0).reshape(A.shape[:-2])
@@ -103,14 +103,14 @@ def _not_positive_definite(name: str):
 @op(name="linalg.cholesky", saves="result", backward_name="LinalgCholeskyExBackward0",
     value_check=_not_positive_definite("linalg.cholesky"), loops=True, out=Out(refuses=out_dtypes.EXPECTED))
 def linalg_cholesky(A: Tensor, *, upper: bool = False):
-    """L of A = L Lᴴ. See torch.linalg.cholesky."""
+    """Return L of A = L Lᴴ. See torch.linalg.cholesky."""
     check_matrix(A, "linalg.cholesky", square=True)
     return factor(A, upper)
 
 
 @op(saves="result", value_check=_not_positive_definite("cholesky"), loops=True)
 def cholesky(input: Tensor, upper: bool = False):
-    """L of input = L Lᴴ, or U of Uᴴ U. See torch.cholesky."""
+    """Return L of input = L Lᴴ, or U of Uᴴ U. See torch.cholesky."""
     warned.warn_once("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
                      "release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"
                      "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\nThis "
@@ -121,14 +121,14 @@ def cholesky(input: Tensor, upper: bool = False):
 
 @op(name="linalg.cholesky_ex", returns="L info", saves="result", loops=True)
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False):
-    """linalg.cholesky, and for each matrix 0 or the order of the minor that failed. See torch.linalg.cholesky_ex."""
+    """Return linalg.cholesky, and for each matrix 0 or the order of the minor that failed. See torch.linalg.cholesky_ex."""
     check_matrix(A, "linalg.cholesky", square=True)
     return factor(A, upper), info_of_cholesky(A, upper).astype(np.int32)
 
 
 @op
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False):
-    """X of AX = B from the Cholesky factor of A. See torch.cholesky_solve."""
+    """Return X of AX = B from the Cholesky factor of A. See torch.cholesky_solve."""
     check.require(B.ndim >= 2, f"b should have at least 2 dimensions, but has {B.ndim} dimensions instead")
     check.require(L.ndim >= 2, f"u should have at least 2 dimensions, but has {L.ndim} dimensions instead")
     n = L.shape[-1]
@@ -147,7 +147,7 @@ def _solve_factored(L, B, upper):
 
 @_solve_factored.defjvp
 def _solve_factored_jvp(upper, primals, tangents):
-    """The derivative has a part for the triangle that is not read too: that of L Lᴴ for a full L."""
+    """Return the derivative of L Lᴴ for a full L, which includes the triangle that is not read."""
     (L, B), (dL, dB) = primals, tangents
     X = _solve_factored(L, B, upper)
     if upper:
@@ -159,7 +159,7 @@ def _solve_factored_jvp(upper, primals, tangents):
 
 @op
 def cholesky_inverse(L: Tensor, upper: bool = False):
-    """The inverse of A from its Cholesky factor. See torch.cholesky_inverse."""
+    """Return the inverse of A from its Cholesky factor. See torch.cholesky_inverse."""
     check_matrix(L, "cholesky_inverse", square=True)
     return _solve_factored(L, jnp.broadcast_to(jnp.eye(L.shape[-1], dtype=L.dtype), L.shape), upper) if L.size else L
 
@@ -167,7 +167,7 @@ def cholesky_inverse(L: Tensor, upper: bool = False):
 # LU
 
 def _lu(A, pivot: bool = True):
-    """LU and pivots (from 0), with empty matrices allowed."""
+    """Return LU and pivots (counted from 0); matrices may be empty."""
     check.require(pivot, "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     if A.size == 0:
         k = min(A.shape[-2:])
@@ -176,7 +176,7 @@ def _lu(A, pivot: bool = True):
 
 
 def _permutation(pivots, n: int):
-    """The rows that pivots (from 0) choose, and the matrix P of A = PLU."""
+    """Return the row order of pivots (counted from 0), and the matrix P of A = PLU."""
     if pivots.size == 0:
         rows = jnp.broadcast_to(jnp.arange(n, dtype=np.int32), (*pivots.shape[:-1], n))
     else:
@@ -192,7 +192,7 @@ def _lower_upper(LU):
 
 
 def _zero_pivot(LU):
-    """info of LAPACK: the first zero on the diagonal of U, from 1, or 0."""
+    """Return LAPACK's ``info``: the 1-based index of the first zero on the diagonal of U, or 0."""
     zero = jnp.diagonal(LU, axis1=-2, axis2=-1) == 0
     if zero.shape[-1] == 0:
         return jnp.zeros(LU.shape[:-2], np.int32)
@@ -201,7 +201,7 @@ def _zero_pivot(LU):
 
 @op(name="linalg.lu", returns="P L U")
 def lu(A: Tensor, *, pivot: bool = True):
-    """P, L and U of A = PLU. See torch.linalg.lu."""
+    """Return P, L and U of A = PLU. See torch.linalg.lu."""
     check_matrix(A, "linalg.lu")
     LU, pivots = _lu(A, pivot)
     return _permutation(pivots, A.shape[-2])[1].astype(A.dtype), *_lower_upper(LU)
@@ -222,7 +222,7 @@ def _no_zero_pivot():
 @op(name="linalg.lu_factor", returns="LU pivots", backward_name="LinalgLuFactorExBackward0",
     value_check=_no_zero_pivot(), out=Out(refuses=out_dtypes.EXPECTED))
 def lu_factor(A: Tensor, *, pivot: bool = True):
-    """L and U in one matrix, and the pivots. See torch.linalg.lu_factor."""
+    """Return L and U in one matrix, and the pivots. See torch.linalg.lu_factor."""
     check_matrix(A, "torch.linalg.lu_factor")
     LU, pivots = _lu(A, pivot)
     return LU, pivots + np.int32(1)
@@ -230,7 +230,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True):
 
 @op(name="linalg.lu_factor_ex", returns="LU pivots info", out=Out(refuses=out_dtypes.EXPECTED))
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False):
-    """linalg.lu_factor, and for each matrix 0 or where U is 0. See torch.linalg.lu_factor_ex."""
+    """Return linalg.lu_factor, and for each matrix 0 or where U is 0. See torch.linalg.lu_factor_ex."""
     check_matrix(A, "torch.linalg.lu_factor_ex")
     LU, pivots = _lu(A, pivot)
     return LU, pivots + np.int32(1), _zero_pivot(LU)
@@ -238,7 +238,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False):
 
 @op(name="lu", out=False, backward_name="LinalgLuFactorExBackward0")
 def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False):
-    """linalg.lu_factor or linalg.lu_factor_ex. See torch.lu."""
+    """Return linalg.lu_factor or linalg.lu_factor_ex. See torch.lu."""
     check_matrix(A, "torch.linalg.lu_factor_ex")
     LU, pivots = _lu(A, pivot)
     return (LU, pivots + np.int32(1), _zero_pivot(LU)) if get_infos else (LU, pivots + np.int32(1))
@@ -272,19 +272,19 @@ def _lu_solved(LU, pivots, B, left: bool, adjoint_system: bool):
 
 @op(name="linalg.lu_solve", out=Out(refuses=out_dtypes.EXPECTED))
 def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False):
-    """X of AX = B from linalg.lu_factor's result. See torch.linalg.lu_solve."""
+    """Return X of AX = B from linalg.lu_factor's result. See torch.linalg.lu_solve."""
     return _lu_solved(LU, pivots, B, left, adjoint)
 
 
 @op(backward_name="LinalgLuSolveBackward0", out=Out(refuses=out_dtypes.EXPECTED))
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor):
-    """X of AX = b from torch.lu's result. See torch.lu_solve."""
+    """Return X of AX = b from torch.lu's result. See torch.lu_solve."""
     return _lu_solved(LU_data, LU_pivots, b, True, False)
 
 
 @op(method=False, returns="P L U", saves="none")
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True):
-    """P, L and U from torch.lu's result; those not asked for are empty. See torch.lu_unpack."""
+    """Return P, L and U from torch.lu's result; those not asked for are empty. See torch.lu_unpack."""
     check.require(not unpack_pivots or LU_pivots.dtype == np.int32,
                   "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
                   "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor")
@@ -307,7 +307,7 @@ def _qr(A, mode: str):
         k = m if full else min(m, n)
         Q = jnp.broadcast_to(jnp.eye(m, k, dtype=A.dtype), (*A.shape[:-2], m, k))
         return (Q if mode != "r" else jnp.zeros((0,), A.dtype)), jnp.zeros((*A.shape[:-2], k, n), A.dtype)
-    # of a wide matrix only the square part has a Q, which is what makes it differentiable
+    # a wide matrix is factored by its square part, which makes the factorization differentiable
     Q, R = lax_linalg.qr(A[..., :, :m] if m < n else A, full_matrices=full and m > n)
     R = jnp.concatenate([R, product(adjoint(Q), A[..., :, m:])], -1) if m < n else R
     return (Q if mode != "r" else jnp.zeros((0,), A.dtype)), R
@@ -315,13 +315,13 @@ def _qr(A, mode: str):
 
 @op(name="linalg.qr", returns="Q R", saves="result")
 def linalg_qr(A: Tensor, mode: str = "reduced"):
-    """Q and R of A = QR. See torch.linalg.qr."""
+    """Return Q and R of A = QR. See torch.linalg.qr."""
     return _qr(A, mode)
 
 
 @op(returns="Q R", saves="result", backward_name="LinalgQrBackward0")
 def qr(input: Tensor, some: bool = True):
-    """Q and R of input = QR. See torch.qr."""
+    """Return Q and R of input = QR. See torch.qr."""
     warned.warn_once("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe "
                      "boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\n"
                      "should be replaced with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')")
@@ -329,7 +329,7 @@ def qr(input: Tensor, some: bool = True):
 
 
 def _reflected(A, tau, other, order):
-    """The reflectors of ``geqrf`` (columns of A below the diagonal) applied to ``other``, in the order given."""
+    """Apply the reflectors of ``geqrf`` (columns of A below the diagonal) to ``other`` in the given order."""
     m = A.shape[-2]
     for i in order:
         v = jnp.where(jnp.arange(m) < i, 0, jnp.where(jnp.arange(m) == i, 1, A[..., :, i]))[..., None]
@@ -353,7 +353,7 @@ def _orthogonal_jvp(primals, tangents):
 
 @op(name="linalg.householder_product", aliases=("orgqr",), method=True, saves="result")
 def householder_product(A: Tensor, tau: Tensor):
-    """The first columns of a product of Householder reflections. See torch.linalg.householder_product."""
+    """Return the first columns of a product of Householder reflections. See torch.linalg.householder_product."""
     name = "torch.linalg.householder_product: "
     check.require(A.ndim >= 2, name + "input must have at least 2 dimensions.")
     check.require(A.shape[-2] >= A.shape[-1], name + "input.shape[-2] must be greater than or equal to input.shape[-1]")
@@ -366,7 +366,7 @@ def householder_product(A: Tensor, tau: Tensor):
 
 @op
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False):
-    """The product of a matrix with the Q of ``geqrf``. See torch.ormqr."""
+    """Return the product of a matrix with the Q of ``geqrf``. See torch.ormqr."""
     check.require(input.ndim >= 2, "torch.ormqr: input must have at least 2 dimensions.")
     check.require(other.ndim >= 2, "torch.ormqr: other must have at least 2 dimensions.")
     side = -2 if left else -1
@@ -383,7 +383,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
 
 @op(returns="a tau", differentiable=False)
 def geqrf(input: Tensor):
-    """The reflectors and factors that a QR factorization is made of, as LAPACK has them. See torch.geqrf."""
+    """Return the reflectors and factors that a QR factorization is made of, as LAPACK has them. See torch.geqrf."""
     check.require(input.ndim >= 2, "torch.geqrf: input must have at least 2 dimensions.")
     a, tau = jnp.linalg.qr(input, mode="raw")
     return jnp.swapaxes(a, -2, -1), tau
@@ -414,7 +414,7 @@ def _svd_jvp(svd):
 
 
 def _svd_tangents(U, s, V, dA):
-    """Equal or zero singular values have no derivative of their own vectors: 0 stands for it, where PyTorch has inf."""
+    """Return the tangents. Equal or zero singular values, whose vectors have no derivative, give 0 where PyTorch gives inf."""
     dP = product(product(adjoint(U), dA), V)
     row, column = s[..., None, :], s[..., :, None]
     F = _reciprocal((row + column) * (row - column)).astype(dP.dtype)
@@ -434,7 +434,7 @@ def _svd_tangents(U, s, V, dA):
 
 
 def _reciprocal(x):
-    """1/x, and 0 where x is 0."""
+    """Return 1/x, and 0 where x is 0."""
     zero = x == 0
     return jnp.where(zero, 0, 1 / jnp.where(zero, 1, x))
 
@@ -455,7 +455,7 @@ def _svd(A, full_matrices: bool):
 
 @op(name="linalg.svd", returns="U S Vh", saves="result", value_check=converges())
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None):
-    """U, S and Vᴴ of A = U diag(S) Vᴴ. See torch.linalg.svd."""
+    """Return U, S and Vᴴ of A = U diag(S) Vᴴ. See torch.linalg.svd."""
     check_matrix(A, "linalg.svd")
     _no_driver("linalg.svd", driver)
     return _svd(A, full_matrices)
@@ -468,7 +468,7 @@ def _no_driver(name: str, driver) -> None:
 
 @op(returns="U S V", saves="result", backward_name="LinalgSvdBackward0", value_check=converges())
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True):
-    """U, S and V of input = U diag(S) Vᴴ. See torch.svd."""
+    """Return U, S and V of input = U diag(S) Vᴴ. See torch.svd."""
     check_matrix(input, "linalg.svd")
     if compute_uv:
         U, S, Vh = _svd(input, not some)
@@ -485,7 +485,7 @@ def _values(A):
 @op(name="linalg.svdvals", saves="result", backward_name="LinalgSvdBackward0", value_check=converges(),
     out=Out(refuses=out_dtypes.EXPECTED))
 def svdvals(A: Tensor, *, driver: str | None = None):
-    """The singular values. See torch.linalg.svdvals."""
+    """Return the singular values. See torch.linalg.svdvals."""
     check_matrix(A, "linalg.svd")
     _no_driver("linalg.svd", driver)
     return _values(A)
@@ -495,14 +495,14 @@ def svdvals(A: Tensor, *, driver: str | None = None):
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
 def _eigen_of_triangle(A, upper):
-    """Eigenvalues and -vectors of Hermitian matrices, of which one triangle is read."""
+    """Return eigenvalues and eigenvectors of Hermitian matrices given by one triangle."""
     V, w = lax_linalg.eigh(A, lower=not upper, symmetrize_input=False)
     return w, V
 
 
 @_eigen_of_triangle.defjvp
 def _eigen_of_triangle_jvp(upper, primals, tangents):
-    """As for the SVD, 0 stands for the derivative that the vectors of equal eigenvalues do not have."""
+    """Return the tangents. As in the SVD, equal eigenvalues give 0 for their vectors."""
     w, V = _eigen_of_triangle(primals[0], upper)
     dP = product(product(adjoint(V), (tangents[0] + adjoint(tangents[0])) / 2), V)
     F = _reciprocal(w[..., None, :] - w[..., :, None]).astype(dP.dtype)
@@ -519,13 +519,13 @@ def _symmetric_eigen(A, UPLO: str):
 
 @op(name="linalg.eigh", returns="eigenvalues eigenvectors", saves="result")
 def eigh(A: Tensor, UPLO: str = "L"):
-    """The eigenvalues and -vectors of Hermitian matrices. See torch.linalg.eigh."""
+    """Return the eigenvalues and -vectors of Hermitian matrices. See torch.linalg.eigh."""
     return _symmetric_eigen(A, UPLO)
 
 
 @op(name="linalg.eigvalsh", saves="result", backward_name="LinalgEighBackward0", out=Out(refuses=out_dtypes.EXPECTED))
 def eigvalsh(A: Tensor, UPLO: str = "L"):
-    """The eigenvalues of Hermitian matrices. See torch.linalg.eigvalsh."""
+    """Return the eigenvalues of Hermitian matrices. See torch.linalg.eigvalsh."""
     return _symmetric_eigen(A, UPLO)[0]
 
 
@@ -537,7 +537,7 @@ def _eig(A):
 
 @_eig.defjvp
 def _eig_jvp(primals, tangents):
-    """The vectors keep their norm, 1, which is what the second term of dV is for."""
+    """Return the tangents of ``_eig``. The second term of dV keeps the vectors' norm at 1."""
     w, V = _eig(primals[0])
     dP = product(inverse_of(V), product(tangents[0].astype(V.dtype), V))
     inner = _reciprocal(w[..., None, :] - w[..., :, None]) * dP
@@ -565,7 +565,7 @@ def _eigen(A, name: str = "linalg.eig"):
 
 @op(name="linalg.eig", returns="eigenvalues eigenvectors", saves="result", value_check=_finite())
 def eig(A: Tensor):
-    """The eigenvalues and -vectors of square matrices, which are complex. See torch.linalg.eig."""
+    """Return the eigenvalues and -vectors of square matrices, which are complex. See torch.linalg.eig."""
     return _eigen(A)
 
 
@@ -573,5 +573,5 @@ def eig(A: Tensor):
     out=Out(refuses=out_dtypes.refusal("torch.linalg.eigvals: Expected eigenvalues to be safely castable from {made} dtype, "
                                        "but got eigenvalues with dtype {out}")))
 def eigvals(A: Tensor):
-    """The eigenvalues of square matrices, which are complex. See torch.linalg.eigvals."""
+    """Return the eigenvalues of square matrices, which are complex. See torch.linalg.eigvals."""
     return _eigen(A, "linalg.eigvals")[0]

@@ -1,6 +1,6 @@
-"""Factors of symmetric and Hermitian matrices that need not be definite: torch.linalg.ldl_factor and ldl_solve.
+"""Factorization of symmetric and Hermitian indefinite matrices: torch.linalg.ldl_factor and ldl_solve.
 
-They are LAPACK's, called through SciPy on the host, since XLA has no such factorization.
+These call LAPACK through SciPy on the host, since XLA has no such factorization.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _factored(A, hermitian: bool):
     LD, pivots, info = np.zeros(A.shape, A.dtype), np.zeros(A.shape[:-1], np.int32), np.zeros(batch, np.int32)
     if not n:
         return LD, pivots, info
-    import scipy.linalg  # here, since few need it and it takes long
+    import scipy.linalg  # imported here, since it is slow and rarely needed
     factor, size = scipy.linalg.get_lapack_funcs((f"{_kind(A, hermitian)}trf", f"{_kind(A, hermitian)}trf_lwork"), (A,))
     work = int(np.real(size(n, lower=True)[0]))
     for at in np.ndindex(batch):
@@ -45,7 +45,7 @@ def _singular(info, name: str) -> None:
 
 @op(name="linalg.ldl_factor", dynamic=True, differentiable=False, returns="LD pivots")
 def ldl_factor(A: Tensor, *, hermitian: bool = False):
-    """L and D of A = LDLᵀ (LDLᴴ) in one matrix, and the pivots, in LAPACK's form. See torch.linalg.ldl_factor."""
+    """Return L and D of A = LDLᵀ (LDLᴴ) in one matrix, and the pivots, in LAPACK's form. See torch.linalg.ldl_factor."""
     LD, pivots, info = _factored(_checked(A, "torch.linalg.ldl_factor_ex"), hermitian)
     _singular(info, "torch.linalg.ldl_factor")
     return LD, pivots
@@ -53,7 +53,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False):
 
 @op(name="linalg.ldl_factor_ex", dynamic=True, differentiable=False, returns="LD pivots info")
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False):
-    """linalg.ldl_factor, and for each matrix 0 or where D is 0. See torch.linalg.ldl_factor_ex."""
+    """Return linalg.ldl_factor, and for each matrix 0 or where D is 0. See torch.linalg.ldl_factor_ex."""
     LD, pivots, info = _factored(_checked(A, "torch.linalg.ldl_factor_ex"), hermitian)
     if check_errors:
         _singular(info, "torch.linalg.ldl_factor_ex")
@@ -74,7 +74,7 @@ def _check_system(LD, pivots, B) -> None:
 
 @op(name="linalg.ldl_solve", dynamic=True, differentiable=False, out=Out(refuses=out_dtypes.EXPECTED))
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False):
-    """X of AX = B from linalg.ldl_factor's result. See torch.linalg.ldl_solve."""
+    """Return X of AX = B from linalg.ldl_factor's result. See torch.linalg.ldl_solve."""
     _check_system(LD, pivots, B)
     batch = check.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
     X = np.array(np.broadcast_to(B, batch + B.shape[-2:]))

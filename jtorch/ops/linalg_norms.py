@@ -17,7 +17,7 @@ from jtorch.ops.registry import Tensor, dtype, op, thaw
 
 
 def _in_dtype(x, dtype, name: str):
-    """``x`` cast to the dtype that a norm was asked to compute in."""
+    """Return ``x`` cast to the dtype in which a norm is computed."""
     check.require(promotion.is_inexact(np.dtype(x.dtype)), f"{name}: Expected a floating point or complex tensor as input. "
                   f"Got {check.scalar_name(x.dtype)}")
     if dtype is None:
@@ -32,12 +32,12 @@ def _in_dtype(x, dtype, name: str):
 
 @op(name="linalg.vector_norm", saves="both", out=Out(refuses=out_dtypes.EXPECTED))
 def vector_norm(x: Tensor, ord=2, dim=None, keepdim: bool = False, *, dtype: dtype | None = None):
-    """The norm of vectors along ``dim``, by default of all elements. See torch.linalg.vector_norm."""
+    """Return the norm of vectors along ``dim``, by default of all elements. See torch.linalg.vector_norm."""
     return vector_norm_of(x, ord, dim, keepdim, dtype)
 
 
 def vector_norm_of(x, ord=2, dim=None, keepdim=False, dtype=None, name="linalg.vector_norm"):
-    """vector_norm for all norms that come down to it."""
+    """Return vector_norm. Other norms call this with their name."""
     check.require(not isinstance(ord, complex), f"{name}: Expected a non-complex scalar as the order of norm.")
     x = _in_dtype(x, dtype, name)
     axes = check.wrap_dims(dim, x.ndim)
@@ -53,7 +53,7 @@ def _nonempty_for(ord, x, axes, dim) -> None:
         check.require(x.size > 0, what + "an empty tensor because the operation does not have an identity")
     for a in axes:
         check.require(x.shape[a] > 0, what + f"the dimension {a}because this dimension is empty and the operation "
-                      "does not have an identity")       # the missing blank is PyTorch's
+                      "does not have an identity")       # PyTorch's message lacks the blank too
 
 
 def _number(p) -> str:
@@ -61,7 +61,7 @@ def _number(p) -> str:
 
 
 def _takes_singular_values(ord) -> bool:
-    """Whether a matrix norm is one of its singular values."""
+    """Return whether a matrix norm depends on singular values."""
     return ord == "nuc" or (isinstance(ord, (check.Int, float)) and abs(ord) == 2)
 
 
@@ -73,12 +73,12 @@ def _matrices(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     checked_where=lambda template: _takes_singular_values(thaw(template[1])),
     out=Out(refuses=out_dtypes.refusal("linalg.matrix_norm expected out tensor dtype {made} but got: {out}")))
 def matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dtype: dtype | None = None):
-    """The norm of matrices, in two dimensions of a tensor. See torch.linalg.matrix_norm."""
+    """Return the norm of matrices, in two dimensions of a tensor. See torch.linalg.matrix_norm."""
     return matrix_norm_of(A, ord, dim, keepdim, dtype)
 
 
 def matrix_norm_of(A, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):
-    """matrix_norm for all norms that come down to it."""
+    """Return matrix_norm. Other norms call this."""
     check.require(not isinstance(ord, complex), "linalg.matrix_norm: Expected a non-complex scalar as the order of norm.")
     check.require(A.ndim >= 2, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     A = _in_dtype(A, dtype, "linalg.matrix_norm")
@@ -97,7 +97,7 @@ def matrix_norm_of(A, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):
 
 
 def _extreme(x, ord, dim: int, named: int):
-    """The largest or smallest of ``x`` along a dim; the largest of nothing is 0. The error calls the dim ``named``."""
+    """Return the maximum or minimum of ``x`` along a dim. An empty maximum is 0. ``named``: the dim in the error message."""
     if ord > 0 and not x.shape[dim]:
         return jnp.sum(x, dim, keepdims=True)
     if ord > 0:
@@ -114,7 +114,7 @@ def _from_singular_values(A, ord, row: int, column: int, keepdim: bool):
 
 @jax.custom_jvp
 def singular_values(A):
-    """The singular values of matrices; the gradient has no term that equal ones make infinite."""
+    """Return the singular values of matrices. The gradient is finite even for equal singular values."""
     return jnp.linalg.svd(A, compute_uv=False)
 
 
@@ -126,7 +126,7 @@ def _singular_values_jvp(primals, tangents):
 
 
 def _is_of_matrices(template: tuple) -> bool:
-    """Whether linalg.norm takes singular values, where its input is a matrix."""
+    """Return whether linalg.norm computes singular values of a matrix."""
     ord, dim = thaw(template[1]), template[2]
     return _takes_singular_values(ord) and not isinstance(dim, check.Int) and (dim is None or len(dim) == 2)
 
@@ -143,7 +143,7 @@ def _norm_converges():
     checked_where=_is_of_matrices,
     out=Out(refuses=out_dtypes.refusal("linalg.norm expected out tensor dtype {made} but got: {out}")))
 def linalg_norm(input: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype: dtype | None = None):
-    """A vector's or a matrix's norm, by how many dims there are. See torch.linalg.norm."""
+    """Return a vector's or a matrix's norm, by how many dims there are. See torch.linalg.norm."""
     if dim is not None:
         n = 1 if isinstance(dim, check.Int) else len(dim)
         check.require(n in (1, 2), f"linalg.norm: If dim is specified, it must be of length 1 or 2. "
@@ -160,7 +160,7 @@ def linalg_norm(input: Tensor, ord=None, dim=None, keepdim: bool = False, *, dty
 @op(name="linalg.cond", backward_name="SqueezeBackward1", value_check=converges(),
     checked_where=lambda template: template[1] is None or _takes_singular_values(thaw(template[1])))
 def cond(A: Tensor, p=None):
-    """The condition number of matrices. See torch.linalg.cond."""
+    """Return the condition number of matrices. See torch.linalg.cond."""
     check.require(A.ndim >= 2, "linalg.cond: The input tensor must have at least 2 dimensions.")
     if not A.size:
         return jnp.zeros(A.shape[:-2], A.real.dtype)
@@ -176,7 +176,7 @@ def cond(A: Tensor, p=None):
 @op(method=False, saves="both")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0,
           compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"):
-    """The p-norm distances between the rows of two batches of matrices. See torch.cdist."""
+    """Return the p-norm distances between the rows of two batches of matrices. See torch.cdist."""
     modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
     check.require(compute_mode in modes, f"{compute_mode} is not a valid value for compute_mode", ValueError)
     _check_cdist(x1, x2, p)
@@ -202,7 +202,7 @@ def _check_cdist(x1, x2, p) -> None:
 
 
 def _euclidean_by_product(x1, x2):
-    """|x|² + |y|² - 2xy: what PyTorch does for many rows. Less exact, but needs no array of all differences."""
+    """Return distances by |x|² + |y|² - 2xy, as PyTorch does for many rows. It is less exact but needs less memory."""
     squares = jnp.sum(x1 * x1, -1)[..., :, None] + jnp.sum(x2 * x2, -1)[..., None, :]
     squares = squares - 2 * product(x1, jnp.swapaxes(x2, -2, -1))
     zero = squares <= 0

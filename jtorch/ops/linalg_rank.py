@@ -1,4 +1,4 @@
-"""torch.linalg: what depends on which singular values count as 0: pseudo-inverses, ranks, least squares."""
+"""torch.linalg: pseudo-inverses, ranks and least squares, which treat small singular values as 0."""
 from __future__ import annotations
 
 from functools import partial
@@ -14,7 +14,7 @@ from jtorch.ops.registry import Tensor, op, thaw
 
 
 def _tolerance(s, rows: int, columns: int, atol, rtol):
-    """PyTorch's threshold for singular values that count as 0."""
+    """Return PyTorch's threshold below which singular values count as 0."""
     a = 0 if atol is None else atol
     if rtol is None:
         none = np.finfo(s.dtype).eps * max(rows, columns)
@@ -29,7 +29,7 @@ def _tolerance(s, rows: int, columns: int, atol, rtol):
 
 @partial(jax.custom_jvp, nondiff_argnums=(2,))
 def pinv_with(A, tolerance, hermitian: bool = False):
-    """The Moore-Penrose inverse, singular values up to ``tolerance`` counting as 0; ``hermitian``: of A's lower triangle."""
+    """Return the Moore-Penrose inverse. Singular values up to ``tolerance`` are 0. ``hermitian``: read A's lower triangle."""
     U, s, Vh = jnp.linalg.svd(from_triangle(A) if hermitian else A, full_matrices=False)
     inverse = jnp.where(s > tolerance[..., None], 1 / s, 0).astype(A.dtype)
     return product(adjoint(Vh) * inverse[..., None, :], adjoint(U))
@@ -37,7 +37,7 @@ def pinv_with(A, tolerance, hermitian: bool = False):
 
 @pinv_with.defjvp
 def _pinv_jvp(hermitian: bool, primals, tangents):
-    """Golub and Pereyra's formula, which holds where the rank is constant; as in PyTorch with the whole of A."""
+    """Return the tangent by Golub and Pereyra's formula for constant rank. As in PyTorch it uses all of A's tangent."""
     (A, tolerance), (dA, _) = primals, tangents
     P = pinv_with(A, tolerance, hermitian)
     PH, dH = adjoint(P), adjoint(dA)
@@ -49,13 +49,13 @@ def _pinv_jvp(hermitian: bool, primals, tangents):
 
 @op(name="linalg.pinv", saves="both", value_check=converges(), checked_where=lambda template: not thaw(template[3]))
 def pinv(input: Tensor, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, hermitian: bool = False):
-    """The Moore-Penrose inverse. See torch.linalg.pinv."""
+    """Return the Moore-Penrose inverse. See torch.linalg.pinv."""
     return _pinv(input, atol, rtol, hermitian)
 
 
 @op(backward_name="LinalgPinvBackward0", saves="both", value_check=converges())
 def pinverse(input: Tensor, rcond: float = 1e-15):
-    """The Moore-Penrose inverse. See torch.pinverse."""
+    """Return the Moore-Penrose inverse. See torch.pinverse."""
     return _pinv(input, 0.0, rcond, False)
 
 
@@ -75,7 +75,7 @@ def _pinv(A, atol, rtol, hermitian):
     checked_where=lambda template: not thaw(template[4]))
 def matrix_rank(input: Tensor, *, tol: Tensor | float | None = None, atol: Tensor | float | None = None,
                 rtol: Tensor | float | None = None, hermitian: bool = False):
-    """How many singular values are not (nearly) 0. See torch.linalg.matrix_rank."""
+    """Return how many singular values are not (nearly) 0. See torch.linalg.matrix_rank."""
     A = input
     check_matrix(A, "torch.linalg.matrix_rank", "input", square=hermitian and A.size > 0)
     if A.size == 0:
@@ -91,7 +91,7 @@ def matrix_rank(input: Tensor, *, tol: Tensor | float | None = None, atol: Tenso
 
 @op(name="linalg.lstsq", returns="solution residuals rank singular_values", out=False)
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None):
-    """X that makes AX - B least; which other results are not empty depends on the driver. See torch.linalg.lstsq."""
+    """Return X that makes AX - B least; which other results are not empty depends on the driver. See torch.linalg.lstsq."""
     _check_lstsq(A, B, driver)
     driver = driver or "gelsy"
     vector = A.ndim - 1 == B.ndim and B.shape == A.shape[:-1]

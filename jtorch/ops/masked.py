@@ -1,8 +1,8 @@
-"""torch.masked: reductions and normalizations that leave out the elements a mask hides.
+"""torch.masked: reductions and normalizations that skip masked elements.
 
-See https://docs.pytorch.org/docs/stable/masked.html. A hidden element is replaced by what changes nothing in the op (0 in a
-sum, the lowest number in a maximum), and the plain op is done. Where all elements are hidden the result is that identity,
-which a user is not to rely on.
+See https://docs.pytorch.org/docs/stable/masked.html. A masked element is replaced by the op's neutral element (0 in a
+sum, the lowest number in a maximum), and the plain op runs. If all elements are masked, the result is the neutral element;
+programs should not rely on it.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Dims = int | tuple[int, ...] | None
 
 
 def _masked(mask, input):
-    """``mask`` as bools of the input's shape."""
+    """Return ``mask`` as a bool array of the input's shape."""
     if mask.shape != input.shape:
         check.require(mask.ndim <= input.ndim, "_input_mask expected broadcastable mask (got mask dimensionality higher "
                       "than of the input)", IndexError)
@@ -31,7 +31,7 @@ def _masked(mask, input):
 
 
 def _hidden(input, mask, fill: Any):
-    """``input`` with ``fill`` where ``mask`` is False."""
+    """Return ``input`` with ``fill`` where ``mask`` is False."""
     return input if mask is None else jnp.where(_masked(mask, input), input, jnp.asarray(fill, input.dtype))
 
 
@@ -48,7 +48,7 @@ def _unordered(name: str, d: np.dtype) -> None:
 
 
 def _sorted_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
-    """The dims counted from the front; a 0-dim tensor has dim 0."""
+    """Return the dims counted from the front. A 0-dim tensor has dim 0."""
     if dim is None or dim == ():
         return tuple(range(ndim))
     dims = (dim,) if isinstance(dim, check.Int) else tuple(dim)
@@ -67,14 +67,14 @@ def _first_dim(dim: int, ndim: int) -> int:
     saves=Saves(frees=lambda template, edges: len(edges) > 1))
 def masked_sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: dtype | None = None,
                mask: Tensor | None = None):
-    """The sum of the elements that ``mask`` shows. See torch.masked.sum."""
+    """Return the sum of the elements that ``mask`` shows. See torch.masked.sum."""
     return reduce.sum(_hidden(input, mask, 0), _sorted_dims(dim, input.ndim), keepdim, dtype=dtype)
 
 
 @op(name="masked.prod", out=False, backward_name="ProdBackward0", loops=True)
 def masked_prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: dtype | None = None,
                 mask: Tensor | None = None):
-    """The product of the elements that ``mask`` shows. See torch.masked.prod."""
+    """Return the product of the elements that ``mask`` shows. See torch.masked.prod."""
     result = _hidden(input, mask, 1).astype(dtype or (np.int64 if input.dtype.kind in "biu" else input.dtype))
     for d in reversed(_sorted_dims(dim, input.ndim)):
         result = reduce.prod(result, d, keepdim)
@@ -83,20 +83,20 @@ def masked_prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype
 
 @op(name="masked.cumsum", out=False, backward_name="CumsumBackward0")
 def masked_cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None):
-    """The sums so far of the elements that ``mask`` shows. See torch.masked.cumsum."""
+    """Return the sums so far of the elements that ``mask`` shows. See torch.masked.cumsum."""
     return cumulative.cumsum(_hidden(input, mask, 0), _first_dim(dim, input.ndim), dtype=dtype or input.dtype)
 
 
 @op(name="masked.cumprod", out=False, backward_name="CumprodBackward0")
 def masked_cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None):
-    """The products so far of the elements that ``mask`` shows. See torch.masked.cumprod."""
+    """Return the products so far of the elements that ``mask`` shows. See torch.masked.cumprod."""
     return cumulative.cumprod(_hidden(input, mask, 1), _first_dim(dim, input.ndim), dtype=dtype or input.dtype)
 
 
 @op(name="masked.amax", out=False, backward_name="AmaxBackward0")
 def masked_amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: dtype | None = None,
                 mask: Tensor | None = None):
-    """The largest of the elements that ``mask`` shows. See torch.masked.amax."""
+    """Return the largest of the elements that ``mask`` shows. See torch.masked.amax."""
     _unordered("amax", np.dtype(input.dtype))
     shown = _hidden(input, mask, _lowest(input.dtype))
     return reduce.amax(shown, _sorted_dims(dim, input.ndim), keepdim).astype(dtype or input.dtype)
@@ -105,7 +105,7 @@ def masked_amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype
 @op(name="masked.amin", out=False, backward_name="AminBackward0")
 def masked_amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: dtype | None = None,
                 mask: Tensor | None = None):
-    """The smallest of the elements that ``mask`` shows. See torch.masked.amin."""
+    """Return the smallest of the elements that ``mask`` shows. See torch.masked.amin."""
     _unordered("amin", np.dtype(input.dtype))
     shown = _hidden(input, mask, _highest(input.dtype))
     return reduce.amin(shown, _sorted_dims(dim, input.ndim), keepdim).astype(dtype or input.dtype)
@@ -114,7 +114,7 @@ def masked_amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype
 @op(name="masked.argmax", out=False, differentiable=False)
 def masked_argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: dtype | None = None,
                   mask: Tensor | None = None):
-    """The index of the largest element that ``mask`` shows, in the input's dtype. See torch.masked.argmax."""
+    """Return the index of the largest element that ``mask`` shows, in the input's dtype. See torch.masked.argmax."""
     _unordered("argmax", np.dtype(input.dtype))
     return reduce.argmax(_hidden(input, mask, _lowest(input.dtype)), dim, keepdim).astype(dtype or input.dtype)
 
@@ -122,13 +122,13 @@ def masked_argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = Fals
 @op(name="masked.argmin", out=False, differentiable=False)
 def masked_argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: dtype | None = None,
                   mask: Tensor | None = None):
-    """The index of the smallest element that ``mask`` shows, in the input's dtype. See torch.masked.argmin."""
+    """Return the index of the smallest element that ``mask`` shows, in the input's dtype. See torch.masked.argmin."""
     _unordered("argmin", np.dtype(input.dtype))
     return reduce.argmin(_hidden(input, mask, _highest(input.dtype)), dim, keepdim).astype(dtype or input.dtype)
 
 
 def _counted(input, mask, dims, keepdim: bool):
-    """How many elements there are along ``dims``."""
+    """Return the number of unmasked elements along ``dims``."""
     shown = jnp.ones(input.shape, bool) if mask is None else _masked(mask, input)
     return reduce.sum(shown, dims, keepdim)
 
@@ -136,7 +136,7 @@ def _counted(input, mask, dims, keepdim: bool):
 @op(name="masked.mean", out=False, backward_name="DivBackward0")
 def masked_mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: dtype | None = None,
                 mask: Tensor | None = None):
-    """The mean of the elements that ``mask`` shows; NaN where there is none. See torch.masked.mean."""
+    """Return the mean of the elements that ``mask`` shows; NaN where there is none. See torch.masked.mean."""
     found, whose = np.dtype(input.dtype if dtype is None else dtype), "Input" if dtype is None else "Optional"
     check.require(promotion.is_inexact(found), f"mean(): Could not infer output dtype. {whose} dtype must be either a floating "
                   f"point or complex dtype. Got: torch.{found.name}", ValueError)
@@ -146,9 +146,9 @@ def masked_mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype
 
 @op(name="masked.median", out=False, backward_name="NanmedianBackward1")
 def masked_median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None):
-    """The median of the elements that ``mask`` shows; NaN where there is none. See torch.masked.median.
+    """Return the median of the elements that ``mask`` shows, or NaN if there are none. See torch.masked.median.
 
-    Of integers too the result is the median's number, but where a row shows nothing it is meaningless (PyTorch raises).
+    For integers the result of a row without shown elements is meaningless (PyTorch raises).
     """
     check.require(input.ndim or dim in (0, -1), "tuple index out of range", IndexError)
     real = input if promotion.is_float(input.dtype) else input.astype(np.float32)
@@ -159,7 +159,7 @@ def masked_median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype:
 @op(name="masked.norm", out=False, backward_name="LinalgVectorNormBackward0")
 def masked_norm(input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: dtype | None = None,
                 mask: Tensor | None = None):
-    """The vector norm of the elements that ``mask`` shows. See torch.masked.norm."""
+    """Return the vector norm of the elements that ``mask`` shows. See torch.masked.norm."""
     shown = _hidden(input, mask, jnp.inf if ord == -np.inf else 0)
     return vector_norm_of(shown, 2.0 if ord is None else ord, _sorted_dims(dim, input.ndim), keepdim, dtype=dtype)
 
@@ -182,21 +182,21 @@ def _variance(input, dim: Dims, unbiased, correction, keepdim: bool, dtype, mask
 @op(name="masked.var", out=False, backward_name="DivBackward0")
 def masked_var(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
                keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None):
-    """The variance of the elements that ``mask`` shows. See torch.masked.var."""
+    """Return the variance of the elements that ``mask`` shows. See torch.masked.var."""
     return _variance(input, dim, unbiased, correction, keepdim, dtype, mask)
 
 
 @op(name="masked.std", out=False, backward_name="SqrtBackward0")
 def masked_std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
                keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None):
-    """The standard deviation of the elements that ``mask`` shows. See torch.masked.std."""
+    """Return the standard deviation of the elements that ``mask`` shows. See torch.masked.std."""
     return jnp.sqrt(_variance(input, dim, unbiased, correction, keepdim, dtype, mask))
 
 
 @op(name="masked.logsumexp", out=False, backward_name="LogsumexpBackward0")
 def masked_logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: dtype | None = None,
                      mask: Tensor | None = None):
-    """The logarithm of the sum of exponentials of the elements that ``mask`` shows. See torch.masked.logsumexp."""
+    """Return the logarithm of the sum of exponentials of the elements that ``mask`` shows. See torch.masked.logsumexp."""
     shown = _hidden(input, mask, _lowest(input.dtype))
     return reduce.logsumexp(shown, _sorted_dims(dim, input.ndim), keepdim).astype(dtype or input.dtype)
 
@@ -205,32 +205,32 @@ def masked_logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, 
     promotes="input other")
 def masked_logaddexp(input: Tensor, other: Tensor, *, dtype: dtype | None = None, input_mask: Tensor | None = None,
                      other_mask: Tensor | None = None):
-    """torch.logaddexp of the elements that the masks show. See torch.masked.logaddexp."""
+    """Return torch.logaddexp of the elements that the masks show. See torch.masked.logaddexp."""
     return logaddexp(_hidden(input, input_mask, -jnp.inf), _hidden(other, other_mask, -jnp.inf)).astype(dtype or input.dtype)
 
 
 @op(name="masked.softmax", out=False, backward_name="SoftmaxBackward0")
 def masked_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None):
-    """softmax of the elements that ``mask`` shows; 0 for the others. See torch.masked.softmax."""
+    """Return softmax of the elements that ``mask`` shows; 0 for the others. See torch.masked.softmax."""
     return normal.softmax(_hidden(input, mask, _lowest(input.dtype)), _first_dim(dim, input.ndim), dtype)
 
 
 @op(name="masked.log_softmax", out=False, backward_name="LogSoftmaxBackward0")
 def masked_log_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None):
-    """log_softmax of the elements that ``mask`` shows. See torch.masked.log_softmax."""
+    """Return log_softmax of the elements that ``mask`` shows. See torch.masked.log_softmax."""
     return normal.log_softmax(_hidden(input, mask, _lowest(input.dtype)), _first_dim(dim, input.ndim), dtype)
 
 
 @op(name="masked.softmin", out=False, backward_name="SoftmaxBackward0")
 def masked_softmin(input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None):
-    """softmin of the elements that ``mask`` shows; 0 for the others. See torch.masked.softmin."""
+    """Return softmin of the elements that ``mask`` shows; 0 for the others. See torch.masked.softmin."""
     return normal.softmax(-_hidden(input, mask, _highest(input.dtype)), _first_dim(dim, input.ndim), dtype)
 
 
 @op(name="masked.normalize", out=False, backward_name="DivBackward0")
 def masked_normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: dtype | None = None,
                      mask: Tensor | None = None):
-    """The elements that ``mask`` shows, divided by their norm. See torch.masked.normalize."""
+    """Return the elements that ``mask`` shows, divided by their norm. See torch.masked.normalize."""
     size = masked_norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     shown = _hidden(input, mask, 0)
     found = promotion.promote_types(np.dtype(shown.dtype), np.dtype(size.dtype))

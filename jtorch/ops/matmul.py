@@ -1,6 +1,6 @@
 """Products of vectors and matrices. See https://docs.pytorch.org/docs/stable/torch.html#blas-and-lapack-operations.
 
-Operands must have one dtype: PyTorch does not promote here.
+Operands must have the same dtype, since PyTorch does not promote here.
 """
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ _C_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bf
 
 
 def c_name(array) -> str:
-    """``float``, ``double``, …: the C++ name of the dtype, which some of PyTorch's messages use."""
+    """Return the C++ name of the dtype (``float``, ``double``, …) for PyTorch's messages."""
     name = dtypes.of_numpy(np.dtype(array.dtype)).name
     return _C_NAMES.get(name, name)
 
 
 def shape_text(array) -> str:
-    """``2x3``: the shape in PyTorch's messages on matrix products."""
+    """Return the shape as in PyTorch's messages on matrix products: ``2x3``."""
     return "x".join(map(str, array.shape))
 
 
 def same_scalar_type(*arrays) -> None:
-    """RuntimeError "expected scalar type …" unless all have one dtype."""
+    """Raise RuntimeError "expected scalar type …" unless all have the same dtype."""
     for other in arrays[1:]:
         check.require(other.dtype == arrays[0].dtype,
                       f"expected scalar type {check.scalar_name(arrays[0].dtype)} but found {check.scalar_name(other.dtype)}")
 
 
 def expand(array, shape: tuple[int, ...]):
-    """``array`` broadcast to ``shape``, with the errors of Tensor.expand."""
+    """Return ``array`` broadcast to ``shape``, with the errors of Tensor.expand."""
     extra = len(shape) - array.ndim
     if extra < 0:
         raise RuntimeError(f"expand({check.type_name(array.dtype)}{{{list(array.shape)}}}, size={list(shape)}): "
@@ -59,29 +59,29 @@ def expand(array, shape: tuple[int, ...]):
 
 
 def product(a, b):
-    """The matrix product as jnp.matmul has it."""
+    """Return the matrix product by jnp.matmul."""
     return jnp.matmul(a, b)
 
 
 def _no_bool(kernel: str, array, *factors) -> None:
-    """NotImplementedError for bools, unless one of the factors is empty, so that there is nothing to multiply."""
+    """Raise NotImplementedError for bools, unless a factor is empty."""
     check.require(array.dtype != np.bool_ or 0 in [n for f in factors for n in f.shape],
                   f"\"{kernel}\" not implemented for 'Bool'", NotImplementedError)
 
 
 def _scaled(array, factor):
-    if isinstance(factor, check.Int):      # the default, 1
+    if isinstance(factor, check.Int):      # an int is the default, 1
         return array
     return array * jax.lax.convert_element_type(factor, array.dtype)
 
 
 def _unrounded(a, b):
-    """``product``, of 16-bit floats in float32: what is done with it before it is rounded is said by ``_plus_scaled``."""
+    """Return the product, unrounded in float32 for 16-bit floats. ``_plus_scaled`` rounds it later."""
     return jnp.matmul(a, b, preferred_element_type=promotion.opmath(np.dtype(a.dtype)))
 
 
 def _plus_scaled(input, beta, term, alpha):
-    """beta * input + alpha * term, computed in the dtype of ``term``; a beta of 0 drops the input even where it is nan."""
+    """Return beta * input + alpha * term, computed in the dtype of ``term``. A beta of 0 drops even nan inputs."""
     dtype, input, term = input.dtype, input.astype(term.dtype), _scaled(term, alpha)
     if not isinstance(beta, check.Int):
         input = jnp.where(beta.astype(bool), _scaled(input, beta), jnp.zeros((), input.dtype))
@@ -97,7 +97,7 @@ def _check_mm(a, b) -> None:
 
 
 def _check_batches(a, b, *first: int) -> None:
-    """Matrices in batches; what has not the dims that PyTorch asks for ``first`` is an IndexError."""
+    """Check batches of matrices. Raise IndexError if a dim of ``first``, which PyTorch reads first, is missing."""
     for dim in first:
         check.require(a.ndim, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
         check.wrap_dim(dim, a.ndim)
@@ -129,7 +129,7 @@ def _check_dot(a, b) -> None:
 
 @op(out=Out(refuses=out_dtypes.EXPECTED))
 def mm(input: Tensor, mat2: Tensor):
-    """The product of two matrices. See torch.mm."""
+    """Return the product of two matrices. See torch.mm."""
     check.require(input.ndim == 2, "self must be a matrix")
     check.require(mat2.ndim == 2, "mat2 must be a matrix")
     _check_mm(input, mat2)
@@ -138,7 +138,7 @@ def mm(input: Tensor, mat2: Tensor):
 
 @op(out=Out(refuses=out_dtypes.EXPECTED))
 def bmm(input: Tensor, mat2: Tensor):
-    """The products of two batches of matrices. See torch.bmm."""
+    """Return the products of two batches of matrices. See torch.bmm."""
     _check_batches(input, mat2)
     _check_bmm(input, mat2)
     return product(input, mat2)
@@ -146,7 +146,7 @@ def bmm(input: Tensor, mat2: Tensor):
 
 @op(out=Out(refuses=out_dtypes.EXPECTED))
 def mv(input: Tensor, vec: Tensor):
-    """The product of a matrix and a vector. See torch.mv."""
+    """Return the product of a matrix and a vector. See torch.mv."""
     check.require(input.ndim == 2 and vec.ndim == 1,
                   f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
     _check_mv(input.shape[0], input, vec)
@@ -158,7 +158,7 @@ def mv(input: Tensor, vec: Tensor):
 
 @op(out=Out(refuses=out_dtypes.OF_DOT))
 def dot(input: Tensor, tensor: Tensor):
-    """The dot product of two vectors, neither conjugated. See torch.dot."""
+    """Return the dot product of two vectors, neither conjugated. See torch.dot."""
     _check_dot(input, tensor)
     _no_bool("dot", input)
     return product(input, tensor)
@@ -166,7 +166,7 @@ def dot(input: Tensor, tensor: Tensor):
 
 @op(out=Out(refuses=out_dtypes.OF_DOT))
 def vdot(input: Tensor, other: Tensor):
-    """The dot product of two vectors, the first conjugated. See torch.vdot."""
+    """Return the dot product of two vectors, the first conjugated. See torch.vdot."""
     _check_dot(input, other)
     _no_bool("vdot", input)
     return product(jnp.conj(input), other)
@@ -179,7 +179,7 @@ def _matmul_name(template: tuple, a: tuple[int, ...], b: tuple[int, ...]) -> str
 
 
 def _folds(geometry: tuple, first: bool, other_needed: bool) -> bool:
-    """Whether PyTorch multiplies all rows of a batch by a matrix (or vector) at once, though it may have to copy the batch."""
+    """Return whether PyTorch folds a batch to one matrix, even if it must copy the batch."""
     size, stride = geometry
     if other_needed:
         return True
@@ -187,7 +187,7 @@ def _folds(geometry: tuple, first: bool, other_needed: bool) -> bool:
 
 
 def _copies(geometries: tuple, needed: tuple[bool, ...]) -> tuple[bool, ...]:
-    """Which arguments PyTorch's matmul copies, since they can't be seen as matrices, or as one batch of them."""
+    """Return which arguments PyTorch's matmul copies, since no view is a matrix or a batch of matrices."""
     sizes = [size for size, _ in geometries]
     larger = 0 if len(sizes[0]) >= len(sizes[1]) else 1
     if len(sizes[larger]) < 3:
@@ -197,7 +197,7 @@ def _copies(geometries: tuple, needed: tuple[bool, ...]) -> tuple[bool, ...]:
             if sizes[i][0] == 1 and needed[i]:
                 return _copies(tuple([(s[1:], t[1:]) if i == j else (s, t) for j, (s, t) in enumerate(geometries)]), needed)
     size, stride = geometries[larger]
-    if larger == 1:     # its matrices are transposed
+    if larger == 1:     # PyTorch transposes its matrices
         size, stride = (*size[:-2], size[-1], size[-2]), (*stride[:-2], stride[-1], stride[-2])
     if len(sizes[1 - larger]) < 3 and _folds((size, stride), larger == 0, needed[1 - larger]):
         copied = compute_view_stride(size, stride, (int(np.prod(size[:-1])), size[-1])) is None
@@ -213,7 +213,7 @@ def _copied_as_batch(size: tuple, stride: tuple, batch: tuple) -> bool:
 
 
 def _vector_last(template: tuple, avals: tuple, edges: tuple) -> arrival.Turns:
-    """Return a turn for a vector before a matrix, of which PyTorch makes a matrix first."""
+    """Return a turn for a vector before a matrix, since PyTorch converts the vector to a matrix."""
     return {0: 1} if len(avals) == 2 and len(avals[0].shape) == 1 < len(avals[1].shape) else {}
 
 
@@ -221,7 +221,7 @@ def _vector_last(template: tuple, avals: tuple, edges: tuple) -> arrival.Turns:
     backward_name_by_shapes=_matmul_name, saves=Saves(copies=_copies), out=Out(refuses=out_dtypes.of_matmul),
     arrival=_vector_last)
 def matmul(input: Tensor, other: Tensor):
-    """The matrix product, over broadcast batches where there are more than two dimensions. See torch.matmul."""
+    """Return the matrix product, over broadcast batches where there are more than two dimensions. See torch.matmul."""
     check.require(input.ndim > 0 and other.ndim > 0,
                   f"both arguments to matmul need to be at least 1D, but they are {input.ndim}D and {other.ndim}D")
     match min(input.ndim, 3), min(other.ndim, 3):
@@ -235,7 +235,7 @@ def matmul(input: Tensor, other: Tensor):
             return mv(_rows(input), other).reshape(input.shape[:-1])
         case (2, 2):
             return mm(input, other)
-        case 3, 2:      # one matrix product over all rows of the batch
+        case 3, 2:      # one product over all rows of the batch
             return mm(_rows(input), other).reshape(*input.shape[:-1], other.shape[1])
     _check_batched(input, other)
     return product(input, other)
@@ -253,7 +253,7 @@ def _check_batched(a, b) -> None:
 
 @op(saves="inputs", backward_name="ViewBackward0")
 def inner(input: Tensor, other: Tensor):
-    """The dot products over the last dimension of both. See torch.inner."""
+    """Return the dot products over the last dimension of both. See torch.inner."""
     if input.ndim == 0 or other.ndim == 0:
         return jnp.multiply(*_promoted(input, other))
     check.require(input.dtype == other.dtype, "both inputs should have same dtype")
@@ -271,7 +271,7 @@ def _promoted(*arrays):
 
 @op(aliases=("ger",), backward_name="MulBackward0", out=Out(not_expanded=True))
 def outer(input: Tensor, vec2: Tensor):
-    """The outer product of two vectors. See torch.outer."""
+    """Return the outer product of two vectors. See torch.outer."""
     for name, a in (("self", input), ("vec2", vec2)):
         check.require(a.ndim == 1, f"outer: Expected 1-D argument {name}, but got {a.ndim}-D")
     a, b = _promoted(input, vec2)
@@ -280,7 +280,7 @@ def outer(input: Tensor, vec2: Tensor):
 
 @op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED), fits="beta:opmath alpha:opmath")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1):
-    """beta * input + alpha * (mat1 @ mat2). See torch.addmm."""
+    """Return beta * input + alpha * (mat1 @ mat2). See torch.addmm."""
     for name, m in (("mat1", mat1), ("mat2", mat2)):
         check.require(m.ndim == 2, f"{name} must be a matrix, got {m.ndim}-D tensor")
     check.require(mat1.shape[1] == mat2.shape[0],
@@ -294,7 +294,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
 
 @op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED), fits="beta alpha")
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1):
-    """beta * input + alpha * (mat @ vec). See torch.addmv."""
+    """Return beta * input + alpha * (mat @ vec). See torch.addmv."""
     check.require(mat.ndim == 2 and vec.ndim == 1 and input.ndim <= 1,
                   f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
     _check_mv(input.shape[0] if input.ndim else 1, mat, vec)
@@ -307,7 +307,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
 
 @op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED), fits="beta:opmath alpha:opmath")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
-    """beta * input + alpha * the sum of the products of a batch. See torch.addbmm."""
+    """Return beta * input + alpha * the sum of the products of a batch. See torch.addbmm."""
     _check_batches(batch1, batch2, 1, 2)
     (n, rows, k), (n2, k2, columns) = batch1.shape, batch2.shape
     check.require(n == n2, f"batch1 and batch2 must have same number of batches, got {n} and {n2}")
@@ -321,7 +321,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
 
 @op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED), fits="beta:opmath alpha:opmath")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
-    """beta * input + alpha * the products of a batch. See torch.baddbmm."""
+    """Return beta * input + alpha * the products of a batch. See torch.baddbmm."""
     _check_batches(batch1, batch2, 0, 1, 2)
     input = expand(input, (*batch1.shape[:2], batch2.shape[2]))
     check.require(input.dtype == batch1.dtype or batch1.dtype != batch2.dtype,
@@ -333,7 +333,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
 
 @op(promote="numeric", broadcast=False, saves=Saves(frees=beyond_first), fits="beta alpha")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1):
-    """beta * input + alpha * the outer product of two vectors. See torch.addr."""
+    """Return beta * input + alpha * the outer product of two vectors. See torch.addr."""
     for name, v in (("vec1", vec1), ("vec2", vec2)):
         check.require(v.ndim == 1, f"addr: Expected 1-D argument {name}, but got {v.ndim}-D")
     input = expand(input, (vec1.shape[0], vec2.shape[0]))
@@ -361,13 +361,13 @@ def _multi_dot(tensors):
 @op(name="linalg.multi_dot", backward_name="ViewBackward0",
     out=Out(refuses=out_dtypes.refusal("multi_dot(): expected out tensor to have dtype {made} but got {out}")))
 def multi_dot(tensors: list[Tensor]):
-    """The product of two or more matrices, in the order that costs least. See torch.linalg.multi_dot."""
+    """Return the product of two or more matrices, in the order that costs least. See torch.linalg.multi_dot."""
     return _multi_dot(tensors)
 
 
 @op(method=False, backward_name="ViewBackward0")
 def chain_matmul(matrices: Tensors):
-    """The product of matrices, in the order that costs least. See torch.chain_matmul."""
+    """Return the product of matrices, in the order that costs least. See torch.chain_matmul."""
     warned.warn("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
                 "instead, which accepts a list of two or more tensors rather than multiple parameters.")
     for m in matrices:
@@ -379,7 +379,7 @@ def chain_matmul(matrices: Tensors):
     out=Out(refuses=out_dtypes.refusal("tensordot: Expected the output tensor to have dtype {made}, but got "
                                        "an output tensor with dtype {out}")))
 def tensordot(a: Tensor, b: Tensor, dims=2):
-    """The sum of products over pairs of dimensions. See torch.tensordot."""
+    """Return the sum of products over pairs of dimensions. See torch.tensordot."""
     check.require(a.dtype == b.dtype, "both inputs should have same dtype")
     in_a, in_b = _contracted(a.ndim, b.ndim, dims)
     check.require(len(in_a) == len(in_b), "both dimension lists should have same length")
@@ -387,7 +387,7 @@ def tensordot(a: Tensor, b: Tensor, dims=2):
         n, m = a.shape[check.wrap_dim(i, a.ndim)], b.shape[check.wrap_dim(j, b.ndim)]
         check.require(n == m or 1 in (n, m), f"contracted dimensions need to match, but first has size {n} in dim {i} "
                       f"and second has size {m} in dim {j}")
-        if n != m:      # a size of 1 is broadcast against the other
+        if n != m:      # a size of 1 broadcasts
             a, b = (a.sum(i, keepdims=True, dtype=a.dtype), b) if m == 1 else (a, b.sum(j, keepdims=True, dtype=b.dtype))
     return jnp.tensordot(a, b, axes=(in_a, in_b))
 
@@ -404,14 +404,14 @@ def _contracted(ndim_a: int, ndim_b: int, dims) -> tuple[list[int], list[int]]:
 @op(promote="numeric", broadcast=False, inplace=False, backward_name="UnsafeViewBackward0",
     saves=Saves(checks=check.nothing), layout=None, arrival=arrival.last_first)
 def kron(input: Tensor, other: Tensor):
-    """The Kronecker product. See torch.kron."""
+    """Return the Kronecker product. See torch.kron."""
     if input.dtype == bool:
         return jnp.kron(input.astype(jnp.uint8), other.astype(jnp.uint8)) != 0
     return jnp.kron(input, other)
 
 
 def cross_product(input, other, dim: int):
-    """The cross product along ``dim``, for torch.cross and torch.linalg.cross."""
+    """Return the cross product along ``dim``, for torch.cross and torch.linalg.cross."""
     check.require(input.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
     check.wrap_dim(dim, input.ndim)
     check.require(input.shape[dim] == other.shape[dim] == 3, f"linalg.cross: inputs dimension {dim} must have length 3. "
@@ -424,7 +424,7 @@ def cross_product(input, other, dim: int):
 
 @op(backward_name="LinalgCrossBackward0", out=Out(refuses=out_dtypes.EXPECTED))
 def cross(input: Tensor, other: Tensor, dim: int | None = None):
-    """The cross product along ``dim``, or along the first dimension of size 3. See torch.cross."""
+    """Return the cross product along ``dim``, or along the first dimension of size 3. See torch.cross."""
     if dim is None:
         check.require(3 in input.shape, "no dimension of size 3 in input")
         dim = input.shape.index(3)
@@ -433,5 +433,5 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None):
 
 @op(name="linalg.cross", out=Out(refuses=out_dtypes.EXPECTED))
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1):
-    """The cross product along ``dim``. See torch.linalg.cross."""
+    """Return the cross product along ``dim``. See torch.linalg.cross."""
     return cross_product(input, other, dim)

@@ -1,4 +1,4 @@
-"""Reads and writes of a storage's content through a view's geometry, as ops, so that records and gradients know them."""
+"""Reads and writes of a storage's content through a view's geometry, as ops that can be recorded and differentiated."""
 from __future__ import annotations
 
 from functools import partial
@@ -26,19 +26,19 @@ from jtorch.ops.strided import (
 
 
 def _seen_as(flat: jax.Array, dtype: np.dtype) -> jax.Array:
-    """Memory as elements of a dtype; what is left over at the end of a wider one is not shown."""
+    """Return memory reinterpreted with a dtype, without an incomplete last element."""
     return flat if flat.dtype == dtype else reinterpret(flat[:_fitting(flat, dtype)], dtype)
 
 
 def _fitting(flat: jax.Array, dtype: np.dtype) -> int:
-    """How many elements at the start are whole elements of another dtype."""
+    """Return how many elements at the start make whole elements of another dtype."""
     width, own = np.dtype(dtype).itemsize, flat.dtype.itemsize
     return flat.size * own // width * width // own
 
 
 def _written(flat: jax.Array, value: jax.Array, size: tuple[int, ...], stride: tuple[int, ...], offset: int,
              dtype: np.dtype) -> jax.Array:
-    """Memory after a write of elements of a dtype."""
+    """Return the memory after a write of elements of a dtype."""
     require_room(size, stride, offset, np.dtype(dtype).itemsize, flat.size * flat.dtype.itemsize)
     made = strided_write(_seen_as(flat, dtype), value.astype(dtype), size, stride, offset)
     if flat.dtype == dtype:
@@ -49,25 +49,25 @@ def _written(flat: jax.Array, value: jax.Array, size: tuple[int, ...], stride: t
 
 @op(name="_read_view", function=False, method=False, out=False, saves="none", backward_name="AsStridedBackward0", tested=False)
 def read_view(content: Tensor, size: tuple[int, ...], stride: tuple[int, ...], offset: int, dtype: np.dtype):
-    """What a view of this geometry shows of a storage's content."""
+    """Return the elements of a storage's content that a view of this geometry shows."""
     return strided_read(_seen_as(content.reshape(-1), dtype), size, stride, offset)
 
 
 @op(name="_write_view", function=False, method=False, out=False, saves="none", backward_name="CopySlices", tested=False)
 def write_view(content: Tensor, value: Tensor, size: tuple[int, ...], stride: tuple[int, ...], offset: int,
                dtype: np.dtype):
-    """A storage's content after a write through a view of this geometry."""
+    """Return a storage's content after a write through a view of this geometry."""
     return _written(content.reshape(-1), value, size, stride, offset, dtype).reshape(content.shape)
 
 
 @op(name="_write_through", function=False, method=False, out=False, saves="none", backward_name="CopySlices", tested=False)
 def write_through(base: Tensor, value: Tensor, base_size: tuple[int, ...], base_stride: tuple[int, ...],
                   size: tuple[int, ...], stride: tuple[int, ...], offset: int, dtype: np.dtype):
-    """What the base of a view shows after a write through the view, whose offset counts from the base's start."""
+    """Return the base of a view after a write through the view, whose offset counts from the base's first element."""
     dense = is_contiguous(base_size, base_stride)
     require_not_expanded(base_size, base_stride)
     flat = base.reshape(-1) if dense else _spread(base, base_size, base_stride)
-    if offset < 0:      # the base has been moved by ``set_``
+    if offset < 0:      # ``set_`` has moved the base
         require_room(size, stride, 0, np.dtype(dtype).itemsize, flat.size * flat.dtype.itemsize)
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     flat = _written(flat, value, size, stride, offset, dtype)
@@ -75,7 +75,7 @@ def write_through(base: Tensor, value: Tensor, base_size: tuple[int, ...], base_
 
 
 def _spread(base: jax.Array, size: tuple[int, ...], stride: tuple[int, ...]) -> jax.Array:
-    """The base's elements laid out in memory as its strides say; those that are one place share its gradient."""
+    """Return the base's elements in the order of its memory. Elements that share memory share its gradient."""
     lay = _share if overlaps(size, stride) else _lay
     return lay(base, size, stride)
 
@@ -98,7 +98,7 @@ def _(size, stride, primals, tangents):
 @op(name="_to_dtype", function=False, method=False, out=False, saves="none", backward_name="ToCopyBackward0",
     tested=False, layout=LIKE_FIRST)
 def to_dtype(input: Tensor, dtype: np.dtype):
-    """The elements cast as PyTorch casts them: complex to real drops the imaginary part, floats truncate to integers."""
+    """Return the elements cast as PyTorch casts them: complex to real drops the imaginary part, floats truncate to integers."""
     if dtype == np.bool_:
         return input != jnp.zeros((), input.dtype)
     return promotion.cast(input.real if promotion.drops_imaginary(input.dtype, dtype) else input, dtype)
@@ -106,7 +106,7 @@ def to_dtype(input: Tensor, dtype: np.dtype):
 
 @op(function=True, saves="none", out=False, layout=LIKE_FIRST)
 def clone(input: Tensor):
-    """A copy that gradients flow through. See torch.clone."""
+    """Return a copy that gradients flow through. See torch.clone."""
     return jnp.array(input)
 
 
@@ -114,7 +114,7 @@ def clone(input: Tensor):
     tested=False, through_storage=True)
 def read_through(base: Tensor, base_size: tuple[int, ...], base_stride: tuple[int, ...], size: tuple[int, ...],
                  stride: tuple[int, ...], offset: int, dtype: np.dtype):
-    """What a view of the base shows, its offset counted from the base's start; zeros for what the base does not show."""
+    """Return what a view of the base shows, with zeros outside the base. The offset counts from the base's first element."""
     flat = base.reshape(-1) if is_contiguous(base_size, base_stride) else _spread(base, base_size, base_stride)
     flat = _seen_as(flat, dtype)
     before, end = max(0, -offset), offset + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
@@ -125,7 +125,7 @@ def read_through(base: Tensor, base_size: tuple[int, ...], base_stride: tuple[in
 
 @op(name="_copy_into", function=False, method=False, out=False, saves="none", backward_name="CopyBackwards", tested=False)
 def copy_into(src: Tensor, shape: tuple[int, ...], dtype: np.dtype):
-    """``src`` broadcast to a shape and cast, as ``copy_`` writes it."""
+    """Return ``src`` broadcast to a shape and cast, as ``copy_`` writes it."""
     both = broadcast_shapes(shape, src.shape)
     if both != shape:
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(both)}")
@@ -134,13 +134,13 @@ def copy_into(src: Tensor, shape: tuple[int, ...], dtype: np.dtype):
 
 @op(name="_copy_over", function=False, method=False, out=False, saves="none", backward_name="CopyBackwards", tested=False)
 def copy_over(input: Tensor, src: Tensor):
-    """``_copy_into`` with what is written over, whose gradient is 0."""
+    """Do ``_copy_into`` with the overwritten tensor as an argument, which gets a gradient of 0."""
     return copy_into(src, input.shape, input.dtype)
 
 
 @op(name="_merged", function=False, method=False, out=False, saves="none", differentiable=False, tested=False)
 def merged(before: Tensor, after: Tensor, stride: tuple[int, ...], adds: bool):
-    """What a write left in memory that is shown several times: the last change of a place counts, or (``adds``) all do."""
+    """Return the content after a write to elements that share memory: the last change counts, or with ``adds`` the sum."""
     size = after.shape
     span = extent(size, stride)
     flat, index = strided_write(jnp.zeros((span,), before.dtype), before, size, stride, 0), indices(size, stride, 0)
@@ -153,5 +153,5 @@ def merged(before: Tensor, after: Tensor, stride: tuple[int, ...], adds: bool):
 
 @op(name="_zero_of", function=False, method=False, out=False, saves="none", tested=False)
 def zero_of(tensors: Tensors):
-    """Zeros like the first tensor, and gradients of 0 for all of them."""
+    """Return zeros like the first tensor, with gradients of 0 for all tensors."""
     return jnp.zeros_like(tensors[0])

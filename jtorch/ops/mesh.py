@@ -1,4 +1,4 @@
-"""How a tensor lies on a mesh, as an op, so that records and gradients know of it."""
+"""The sharding of a tensor on a mesh, as an op that can be recorded and differentiated."""
 from __future__ import annotations
 
 import jax
@@ -13,5 +13,5 @@ def _as_said(template: tuple) -> list:
 @op(name="_lie", function=False, method=False, out=False, saves="none", backward_name="RedistributeBackward", tested=False,
     lies=_as_said)
 def lie(input: Tensor, sharding: object):
-    """The same on a mesh, its dims split as a sharding says."""
+    """Return the tensor with another sharding on its mesh."""
     return jax.lax.with_sharding_constraint(input, sharding)

@@ -1,4 +1,4 @@
-"""Functions that stay one call in a trace: for their names, or for their repetitions."""
+"""Functions that stay a single call in a trace, so that the host recognizes them or JAX traces them once."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -7,9 +7,9 @@ import jax
 
 
 def by_name(fn: Callable) -> Callable:
-    """``fn`` as one call in every trace, so that the host knows it (``elementwise.ON_HOST``).
+    """Return ``fn`` as a single call in every trace, so that the host recognizes it (``elementwise.ON_HOST``).
 
-    Also where the jits inside are left out (see ``jtorch.engine.host.program``).
+    It stays a call even in traces that inline jits (see ``jtorch.engine.host.program``).
     """
     jitted = jax.jit(fn)
 
@@ -19,4 +19,4 @@ def by_name(fn: Callable) -> Callable:
     return call
 
 
-traced_once = by_name       # for what comes often, as an optimizer's rule: JAX traces and lowers it once for arguments of a shape
+traced_once = by_name       # JAX traces and lowers a repeated function, such as an optimizer's rule, once per shape

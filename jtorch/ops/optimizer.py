@@ -1,6 +1,6 @@
-"""How an optimizer's step becomes one op for all parameters of a group.
+"""Optimizer steps as one op for all parameters of a group.
 
-Scalars that change (learning rate, step) are computed in float64, as PyTorch computes them in Python, and then cast.
+Changing scalars (learning rate, step) are computed in float64, as PyTorch does in Python, and then cast.
 """
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from jtorch.ops.registry import Tensor, op
 
 
 def split(x: jax.Array) -> jax.Array:
-    """A complex array as a real one, its parts in a last dim."""
+    """Return a complex array as a real array with the parts in a last dim."""
     return jnp.stack([x.real, x.imag], -1) if jnp.iscomplexobj(x) else x
 
 
 def joined(x: jax.Array, like: jax.Array) -> jax.Array:
-    """The reverse of ``split``, where ``like`` is complex; rounded to its dtype."""
+    """Undo ``split`` if ``like`` is complex, else round to its dtype."""
     return jax.lax.complex(x[..., 0], x[..., 1]) if jnp.iscomplexobj(like) else x.astype(like.dtype)
 
 
 def _rounded(x: jax.Array, like: jax.Array) -> jax.Array:
-    """``x``, rounded where ``like`` has 16 bits."""
+    """Return ``x``, rounded to the dtype of ``like`` if that has 16 bits."""
     return x.astype(like.dtype) if np.dtype(like.dtype) in promotion.OPMATH else x
 
 
 class Options(SimpleNamespace):
-    """What a rule knows of its group; an option that is off is None."""
+    """The options of a rule's group. An option that is off is None."""
 
     def __getattr__(self, name: str) -> None:
         return None
@@ -45,18 +45,18 @@ def _counted(o, step):
 
 
 def _as_before(template: tuple) -> list[int]:
-    """On a mesh parameters and states lie as they did."""
+    """Return the arguments whose shardings the new parameters and states keep on a mesh."""
     n, columns = len(template[0]), len(template[2])
     return [*range(n), *range(2 * n, 2 * n + columns)]
 
 
 def rule(name: str, shared: Callable = _counted, real: bool = True):
-    """Declares the op ``name`` from a rule; ``shared`` gives the new shared scalars from the old ones.
+    """Declare the op ``name`` from a rule. ``shared`` returns the new shared scalars from the old ones.
 
-    Of 16-bit floats a rule is computed in float32 and rounded once: a ``beta2`` of 0.999 is 1 in bfloat16.
-    ``numbers`` are runtime scalars, ``names`` says which, ``options`` are static. ``of`` has
-    the place of each parameter's scalars among ``scalars``, of which ``width`` belong together. Results are the new parameters,
-    the new ``columns`` and those that the rule begins, each for all parameters, and the new scalars.
+    For 16-bit floats a rule is computed in float32 and rounded once, since a ``beta2`` of 0.999 is 1 in bfloat16.
+    ``numbers`` are runtime scalars with the names ``names``; ``options`` are static. ``of`` gives
+    the position of each parameter's scalars in ``scalars``, in units of ``width``. Results are the new parameters,
+    the new ``columns`` and columns that the rule adds, each for all parameters, and the new scalars.
     """
     def declare(one: Callable) -> Callable:
         def body(params: list[Tensor], grads: list[Tensor], columns: list[Tensor], scalars: list[Tensor], numbers: list[Tensor],

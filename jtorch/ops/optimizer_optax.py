@@ -1,4 +1,4 @@
-"""A step of an optax transformation as one op. Nothing here imports optax: a transformation is called, not known."""
+"""A step of an optax transformation as one op. This module only calls the transformation and does not import optax."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from jtorch.ops.registry import Tensor, op
 
 
 class Transformation:
-    """An optax ``GradientTransformation`` as a static argument: by identity, with the shape of its state's tree."""
+    """An optax ``GradientTransformation`` as a static argument, compared by identity, with the structure of its state."""
 
     def __init__(self, update: Callable, apply: Callable, tree: object):
         self.update, self.apply, self.tree = update, apply, tree
@@ -18,7 +18,7 @@ class Transformation:
 @op(name="_optax_step", function=False, method=False, out=False, tested=False)
 def optax_step(params: list[Tensor], grads: list[Tensor], leaves: list[Tensor], extra: list[Tensor], names: tuple[str, ...],
                transformation: object):
-    """The new parameters and leaves of the state, in the dtypes of the old ones. ``extra``: ``value`` and the like."""
+    """Return the new parameters and leaves of the state in their old dtypes. ``extra``: further arguments, such as ``value``."""
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         state = jax.tree.unflatten(transformation.tree, leaves)         # type: ignore[attr-defined]
         updates, state = transformation.update(grads, state, params,    # type: ignore[attr-defined]

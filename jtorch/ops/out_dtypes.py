@@ -1,6 +1,6 @@
-"""Which dtypes of ``out=`` PyTorch does not cast a result to, and in which words: an op names its own, ``Out(refuses=…)``.
+"""PyTorch's errors for dtypes of ``out=`` to which it does not cast a result. Ops name their error by ``Out(refuses=…)``.
 
-Most structured kernels want exactly the result's dtype; calls of TensorIterator cast, but for those that forbid it.
+Most structured kernels require the result's dtype. Most TensorIterator kernels cast.
 """
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from jtorch.ops import check, promotion
 
 
 def refusal(text: str) -> Callable:
-    """Refuses in these words. {made}, {out}: the dtypes' names; {made_cpp}, {out_cpp}: those of C++; {made_type}, {out_type}:
-    those of tensors.
+    """Return a function that raises this message. {made}, {out}: the dtypes; {made_cpp}, {out_cpp}: their C++ names; {made_type},
+    {out_type}: their tensor types.
     """
     def refuses(made: Any, out: Any, template: tuple, first: Any) -> None:
         raise RuntimeError(text.format(made=check.scalar_name(made.dtype), out=check.scalar_name(out.dtype),
@@ -30,12 +30,12 @@ OF_DOT = refusal("result dtype {out} does not match input dtype {made}")
 
 
 def expects_complex(name: str) -> Callable:
-    """Of FFTs, which ask for numbers of a kind and say the name of what they call."""
+    """Return the check of FFTs with complex results, whose message names the inner function."""
     return _unless(promotion.is_complex, "complex", name)
 
 
 def expects_floating(name: str) -> Callable:
-    """Of FFTs that give real numbers."""
+    """Return the check of FFTs with real results."""
     return _unless(promotion.is_float, "floating point", name)
 
 
@@ -43,51 +43,51 @@ def _unless(fits: Callable, what: str, name: str) -> Callable:
     def refuses(made: Any, out: Any, *rest: Any) -> None:
         check.require(fits(out.dtype), f"{name} expects a {what} output tensor, but got "
                       f"{check.scalar_name(out.dtype)}")
-        if name in ("ifft", "ihfft"):       # these scale what they have written
+        if name in ("ifft", "ihfft"):       # these scale the result after writing it
             FOUND(made, out, *rest)
     return refuses
 
 
 def only_bool(name: str) -> Callable:
-    """Of ``all`` and ``any``, which give uint8 for uint8."""
+    """Return the check of ``all`` and ``any``, which allow uint8."""
     def refuses(made: Any, out: Any, *rest: Any) -> None:
         check.require(out.dtype == np.uint8, f"{name} only supports bool tensor for result, got: {check.scalar_name(out.dtype)}")
     return refuses
 
 
 def of_abs(made: Any, out: Any, template: tuple, first: Any) -> None:
-    """The sizes of complex numbers are written to complex numbers of the same precision, or cast."""
+    """Check ``out`` of abs: magnitudes of complex numbers may be cast to real dtypes."""
     casts = promotion.is_complex(first.dtype) and not promotion.is_complex(out.dtype)
     if not casts and out.dtype != first.dtype:
         FOUND(first, out, template, first)
 
 
 def of_extreme(made: Any, out: Any, template: tuple, first: Any) -> None:
-    """Casts where all elements are reduced, or two tensors are compared."""
+    """Check ``out`` of max and min: only results along a dim are not cast."""
     if isinstance(template[1], int):
         EXPECTED(made, out, template, first)
 
 
 def of_matmul(made: Any, out: Any, template: tuple, first: Any) -> None:
-    """In the words of what it calls."""
+    """Check ``out`` of matmul, with the message of the inner product."""
     (EXPECTED if first.shape[1:] or made.shape else OF_DOT)(made, out, template, first)
 
 
 def of_clamp(made: Any, out: Any, template: tuple, first: Any) -> None:
-    """Casts where a bound is a tensor."""
+    """Check ``out`` of clamp, which casts only if a bound is a tensor."""
     if not any([getattr(bound, "number_type", 1) is None for bound in template[1:]]):
         FOUND(made, out, template, first)
 
 
 def _value_and_place(of_value: str, of_place: str) -> Callable:
-    """For the two results of ops that find an element along a dim: each has a text of its own."""
+    """Return the check for ops with values and indices along a dim, with a message for each result."""
     def refuses(made: Any, out: Any, template: tuple, first: Any) -> None:
         refusal(of_value if made.dtype == first.dtype else of_place)(made, out, template, first)
     return refuses
 
 
 def _if_castable(otherwise: str, casts: Callable = lambda template: False) -> Callable:
-    """For ops that first ask whether the result can be cast, and then want its dtype all the same, unless they cast it."""
+    """Return the check of ops that first require a castable result and then, unless ``casts``, the exact dtype."""
     def refuses(made: Any, out: Any, template: tuple, first: Any) -> None:
         castable = dtypes.can_cast(dtypes.of_numpy(np.dtype(made.dtype)), dtypes.of_numpy(np.dtype(out.dtype)))
         if not (castable and casts(template)):
@@ -96,7 +96,7 @@ def _if_castable(otherwise: str, casts: Callable = lambda template: False) -> Ca
 
 
 def _is_copied(template: tuple) -> bool:
-    """Whether a power of a matrix is squared several times, or the matrix itself; other products are made in ``out=``."""
+    """Return whether PyTorch copies the result of a matrix power into ``out`` instead of computing the last product there."""
     n = abs(template[1])
     return n == 0 or template[1] == 1 or (n >= 4 and n & (n - 1) == 0)
 

@@ -1,6 +1,6 @@
 """Pointwise ops of one tensor, and clamp. See https://docs.pytorch.org/docs/stable/torch.html#pointwise-ops.
 
-Those that Python has operators for are in arithmetic.py, comparisons in compare.py, bits in bitwise.py, and the gamma,
+Ops with Python operators are in arithmetic.py, comparisons in compare.py, bits in bitwise.py, and the gamma,
 error and Bessel functions in special.py.
 """
 from __future__ import annotations
@@ -32,13 +32,13 @@ def _size(x):
 @op(promote="numeric", aliases=("absolute",), operators=("__abs__",), layout=COMPLEX_COPIED,
     out=Out(refuses=out_dtypes.of_abs))
 def abs(input: Tensor):
-    """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
+    """Return the magnitude of each element; its gradient at 0 is 0. See torch.abs."""
     unsupported("abs_cpu", input, "b")
     return _size(input) if kind(input) == "c" else _abs(input)
 
 
 def _sign(x):
-    """-1, 0 or 1; 0 for NaN, where jnp.sign says NaN."""
+    """Return -1, 0 or 1; 0 for NaN, unlike jnp.sign."""
     if kind(x) == "b":
         return x
     if np.dtype(x.dtype).kind == "u":
@@ -48,7 +48,7 @@ def _sign(x):
 
 @op(promote="numeric", saves="none", memory=Memory(dtypes_first=True), out=Out(refuses=out_dtypes.FOUND))
 def sign(input: Tensor):
-    """-1, 0 or 1. See torch.sign."""
+    """Return -1, 0 or 1. See torch.sign."""
     if kind(input) == "c":
         raise NotImplementedError("Unlike NumPy, torch.sign is not intended to support complex numbers. "
                                   "Please use torch.sgn instead.")
@@ -57,7 +57,7 @@ def sign(input: Tensor):
 
 @op(promote="numeric", saves=Saves("both", change=from_result.of_sgn), out=Out(refuses=out_dtypes.FOUND))
 def sgn(input: Tensor):
-    """The sign, for complex numbers the direction. See torch.sgn."""
+    """Return the sign, for complex numbers the direction. See torch.sgn."""
     if kind(input) != "c":
         return _sign(input)
     zero = input == 0
@@ -68,7 +68,7 @@ def sgn(input: Tensor):
 @op(differentiable=False, layout=ITERATED,
     out=Out(refuses=out_dtypes.refusal("signbit does not support non-boolean outputs.")))
 def signbit(input: Tensor):
-    """Whether the sign bit is set. See torch.signbit."""
+    """Return whether the sign bit is set. See torch.signbit."""
     if kind(input) == "c":
         raise NotImplementedError("signbit is not implemented for complex tensors.")
     if kind(input) == "b":
@@ -78,7 +78,7 @@ def signbit(input: Tensor):
 
 @op(promote="int_to_float", inplace=False, layout=ANGLE)
 def angle(input: Tensor):
-    """The angle of complex numbers; of real ones 0 or pi. See torch.angle."""
+    """Return the angle of complex numbers; of real ones 0 or pi. See torch.angle."""
     if kind(input) != "c":
         turned = jnp.where(input < 0, like(input, np.pi), jnp.zeros_like(input))
         return lax.stop_gradient(jnp.where(input != input, input, turned))
@@ -90,7 +90,7 @@ def angle(input: Tensor):
 
 
 def _whole(name: str, fn):
-    """The body of a rounding function: integers stay as they are, bool and complex are refused as in PyTorch."""
+    """Return the body of a rounding function. Integers stay unchanged; bool and complex raise as in PyTorch."""
     def round_with(input):
         if kind(input) == "c":
             raise NotImplementedError(f"{name} is not supported for complex inputs")
@@ -101,26 +101,26 @@ def _whole(name: str, fn):
 
 @op(promote="numeric", saves="none", memory=Memory(dtypes_first=True), out=Out(refuses=out_dtypes.FOUND))
 def ceil(input: Tensor):
-    """The next integer up. See torch.ceil."""
+    """Return the next integer up. See torch.ceil."""
     return _whole("ceil", jnp.ceil)(input)
 
 
 @op(promote="numeric", saves="none", memory=Memory(dtypes_first=True), out=Out(refuses=out_dtypes.FOUND))
 def floor(input: Tensor):
-    """The next integer down. See torch.floor."""
+    """Return the next integer down. See torch.floor."""
     return _whole("floor", jnp.floor)(input)
 
 
 @op(promote="numeric", aliases=("fix",), saves="none", memory=Memory(dtypes_first=True),
     out=Out(refuses=out_dtypes.FOUND))
 def trunc(input: Tensor):
-    """The integer part. See torch.trunc."""
+    """Return the integer part. See torch.trunc."""
     return _whole("trunc", jnp.trunc)(input)
 
 
 @op(promote="numeric", saves="none", out=Out(refuses=out_dtypes.FOUND))
 def frac(input: Tensor):
-    """What trunc leaves. See torch.frac."""
+    """Return each element minus its integer part. See torch.frac."""
     unsupported("frac_cpu", input, "bic")
     return input - lax.stop_gradient(jnp.trunc(input))
 
@@ -128,7 +128,7 @@ def frac(input: Tensor):
 @op(promote="numeric", aliases=("special.round",), saves="none",
     backward_name=lambda template: f"RoundBackward{0 if template[1] == 0 else 1}", out=Out(refuses=out_dtypes.FOUND))
 def round(input: Tensor, *, decimals: int = 0):
-    """The nearest integer, or multiple of a power of ten; halves go to the even one. See torch.round."""
+    """Return the nearest integer, or multiple of a power of ten; halves go to the even one. See torch.round."""
     unsupported("round_vml_cpu" if decimals == 0 else "round_cpu", input, "bc" if decimals == 0 else "bic")
     if kind(input) == "i":
         return input
@@ -143,109 +143,109 @@ def round(input: Tensor, *, decimals: int = 0):
 
 @op(saves="none", backward_name="ConjBackward0", out=False, layout=ITERATED)
 def conj(input: Tensor):
-    """The complex conjugate. See torch.conj."""
+    """Return the complex conjugate. See torch.conj."""
     return jnp.conj(input) if kind(input) == "c" else input
 
 
 @op(promote="numeric", saves="none", out=Out(refuses=out_dtypes.FOUND))
 def conj_physical(input: Tensor):
-    """The complex conjugate. See torch.conj_physical."""
+    """Return the complex conjugate. See torch.conj_physical."""
     return jnp.conj(input) if kind(input) == "c" else input
 
 
 @op(promote="int_to_float", opmath=True, saves="none", backward_name="Deg2RadBackward0")
 def deg2rad(input: Tensor):
-    """Degrees to radians. See torch.deg2rad."""
+    """Convert degrees to radians. See torch.deg2rad."""
     check.require(kind(input) != "c", "deg2rad is not supported for complex tensors.")
     return input * like(input, np.pi / 180)
 
 
 @op(promote="int_to_float", opmath=True, saves="none", backward_name="Rad2DegBackward0")
 def rad2deg(input: Tensor):
-    """Radians to degrees. See torch.rad2deg."""
+    """Convert radians to degrees. See torch.rad2deg."""
     check.require(kind(input) != "c", "rad2deg is not supported for complex tensors.")
     return input * like(input, 180 / np.pi)
 
 
 @op(promote="int_to_float", aliases=("arccos",))
 def acos(input: Tensor):
-    """The angle whose cosine it is. See torch.acos."""
+    """Return the angle whose cosine it is. See torch.acos."""
     return _branch_cuts.arccos(input)
 
 
 @op(promote="int_to_float", aliases=("arccosh",))
 def acosh(input: Tensor):
-    """The inverse of cosh. See torch.acosh."""
+    """Return the inverse of cosh. See torch.acosh."""
     return _branch_cuts.arccosh(input)
 
 
 @op(promote="int_to_float", aliases=("arcsin",))
 def asin(input: Tensor):
-    """The angle whose sine it is. See torch.asin."""
+    """Return the angle whose sine it is. See torch.asin."""
     return _branch_cuts.arcsin(input)
 
 
 @op(promote="int_to_float", aliases=("arcsinh",))
 def asinh(input: Tensor):
-    """The inverse of sinh. See torch.asinh."""
+    """Return the inverse of sinh. See torch.asinh."""
     return _branch_cuts.arcsinh(input)
 
 
 @op(promote="int_to_float", aliases=("arctan",))
 def atan(input: Tensor):
-    """The angle whose tangent it is. See torch.atan."""
+    """Return the angle whose tangent it is. See torch.atan."""
     return jnp.arctan(input)
 
 
 @op(promote="int_to_float", aliases=("arctanh",))
 def atanh(input: Tensor):
-    """The inverse of tanh. See torch.atanh."""
+    """Return the inverse of tanh. See torch.atanh."""
     return jnp.arctanh(input)
 
 
 @op(promote="int_to_float")
 def cos(input: Tensor):
-    """The cosine. See torch.cos."""
+    """Return the cosine. See torch.cos."""
     return jnp.cos(input)
 
 
 @op(promote="int_to_float")
 def cosh(input: Tensor):
-    """The hyperbolic cosine. See torch.cosh."""
+    """Return the hyperbolic cosine. See torch.cosh."""
     return jnp.cosh(input)
 
 
 @op(promote="int_to_float", saves=Saves("result", change=from_result.of_exp))
 def exp(input: Tensor):
-    """e raised to each element. See torch.exp."""
+    """Return e raised to each element. See torch.exp."""
     return jnp.exp(input)
 
 
 @derivative(lambda t, r, x: t * (r * math.log(2)))
 def _exp2(x):
-    return lax.pow(jnp.full(x.shape, 2, x.dtype), x)        # XLA's exp2 is exp(x * log(2)), which makes 7.999 of 2 ** 3
+    return lax.pow(jnp.full(x.shape, 2, x.dtype), x)        # XLA's exp2 is exp(x * log(2)), which is inexact for 2 ** 3
 
 
 @op(promote="int_to_float", aliases=("special.exp2",), saves=Saves("result", change=from_result.of_exp2))
 def exp2(input: Tensor):
-    """2 raised to each element. See torch.exp2."""
+    """Return 2 raised to each element. See torch.exp2."""
     return jnp.exp2(input) if kind(input) == "c" else _exp2(input)
 
 
 @op(promote="int_to_float", aliases=("special.expm1",), saves=Saves("result", change=from_result.of_expm1))
 def expm1(input: Tensor):
-    """e raised to each element, minus 1, exact for small ones. See torch.expm1."""
+    """Return e raised to each element, minus 1, exact for small ones. See torch.expm1."""
     return jnp.expm1(input)
 
 
 @op(promote="int_to_float")
 def log(input: Tensor):
-    """The natural logarithm. See torch.log."""
+    """Return the natural logarithm. See torch.log."""
     return jnp.log(input)
 
 
 def _logarithm(base: int):
-    """The logarithm to a base of real numbers, exact for its powers, for which a quotient of logarithms is not."""
+    """Return a logarithm of real numbers that is exact for powers of the base, unlike a quotient of logarithms."""
     @derivative(lambda t, r, x: t / (x * math.log(base)))
     def log(x):
         wide = x.astype(np.float64)
@@ -262,25 +262,25 @@ _log2, _log10 = _logarithm(2), _logarithm(10)
 
 @op(promote="int_to_float")
 def log10(input: Tensor):
-    """The logarithm to base 10. See torch.log10."""
+    """Return the logarithm to base 10. See torch.log10."""
     return jnp.log10(input) if kind(input) == "c" else _log10(input)
 
 
 @op(promote="int_to_float", aliases=("special.log1p",), backward_name="Log1PBackward0")
 def log1p(input: Tensor):
-    """The logarithm of 1 plus each element, exact for small ones. See torch.log1p."""
+    """Return the logarithm of 1 plus each element, exact for small ones. See torch.log1p."""
     return jnp.log1p(input)
 
 
 @op(promote="int_to_float")
 def log2(input: Tensor):
-    """The logarithm to base 2. See torch.log2."""
+    """Return the logarithm to base 2. See torch.log2."""
     return jnp.log2(input) if kind(input) == "c" else _log2(input)
 
 
 @op(promote="int_to_float", saves=Saves("result", change=from_result.of_reciprocal))
 def reciprocal(input: Tensor):
-    """1 divided by each element. See torch.reciprocal."""
+    """Return 1 divided by each element. See torch.reciprocal."""
     return quotient(like(input, 1), input) if kind(input) == "c" else lax.integer_pow(input, -1)
 
 
@@ -291,50 +291,50 @@ def _rsqrt(x):
 
 @op(promote="int_to_float", saves=Saves("result", change=from_result.of_rsqrt))
 def rsqrt(input: Tensor):
-    """1 divided by the square root. See torch.rsqrt."""
+    """Return 1 divided by the square root. See torch.rsqrt."""
     return _rsqrt(input)
 
 
 @op(promote="int_to_float", aliases=("special.expit", "nn.functional.sigmoid"),
     saves=Saves("result", change=from_result.of_sigmoid))
 def sigmoid(input: Tensor):
-    """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
+    """Return the logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
     return logistic(input)
 
 
 @op(promote="int_to_float")
 def sin(input: Tensor):
-    """The sine. See torch.sin."""
+    """Return the sine. See torch.sin."""
     return jnp.sin(input)
 
 
 @op(promote="int_to_float", opmath=True, aliases=("special.sinc",))
 def sinc(input: Tensor):
-    """sin(pi x) / (pi x), 1 at 0. See torch.sinc."""
+    """Return sin(pi x) / (pi x), 1 at 0. See torch.sinc."""
     return jnp.sinc(input)
 
 
 @op(promote="int_to_float")
 def sinh(input: Tensor):
-    """The hyperbolic sine. See torch.sinh."""
+    """Return the hyperbolic sine. See torch.sinh."""
     return jnp.sinh(input)
 
 
 @op(promote="int_to_float", saves=Saves("result", change=from_result.of_sqrt))
 def sqrt(input: Tensor):
-    """The square root. See torch.sqrt."""
+    """Return the square root. See torch.sqrt."""
     return _branch_cuts.sqrt(input)
 
 
 @op(promote="int_to_float", saves=Saves("result", change=from_result.of_tan))
 def tan(input: Tensor):
-    """The tangent. See torch.tan."""
+    """Return the tangent. See torch.tan."""
     return jnp.tan(input)
 
 
 @op(promote="int_to_float", saves=Saves("result", change=from_result.of_tanh), aliases=("nn.functional.tanh",))
 def tanh(input: Tensor):
-    """The hyperbolic tangent. See torch.tanh."""
+    """Return the hyperbolic tangent. See torch.tanh."""
     return jnp.tanh(input) if kind(input) == "c" else _tanh(input)
 
 
@@ -345,7 +345,7 @@ def _tanh(x):
 
 @op(promote="int_to_float", aliases=("special.logit",))
 def logit(input: Tensor, eps: float | None = None):
-    """The inverse of sigmoid, of elements first brought to at least ``eps`` from 0 and 1. See torch.logit."""
+    """Return the inverse of sigmoid, of elements first brought to at least ``eps`` from 0 and 1. See torch.logit."""
     unsupported("logit_cpu", input, "c")
     if eps is None:
         return _logit(input)
@@ -364,7 +364,7 @@ def _logit(x):
 @op(promote="numeric", layout=COPIED,
     out=Out(refuses=out_dtypes.refusal("nan_to_num: dtype of out: {out} should be same as input: {made}")))
 def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None):
-    """NaN and infinities replaced by numbers. See torch.nan_to_num."""
+    """Return NaN and infinities replaced by numbers. See torch.nan_to_num."""
     if kind(input) in "bi":
         return input
     if kind(input) == "c":
@@ -384,7 +384,7 @@ def _clamp_backward(template) -> str:
 @op(promote="numeric", aliases=("clip",), backward_name=_clamp_backward, memory=Memory(dtypes_first=True),
     layout=WITHOUT_NUMBERS, out=Out(refuses=out_dtypes.of_clamp), fits="min max")
 def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None):
-    """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
+    """Clamp elements to ``min`` and ``max``; the gradient is 1 at the bounds. See torch.clamp."""
     check.require(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
     if kind(input) == "c":
         raise NotImplementedError("clamp is not supported for complex types")
@@ -395,7 +395,7 @@ def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Numbe
 
 
 def _with_nan(result, *bounds):
-    """NaN where a bound is."""
+    """Return the result with NaN where a bound is NaN."""
     for bound in bounds:
         if kind(bound) == "f":
             result = jnp.where(bound != bound, lax.stop_gradient(bound), result)
@@ -411,7 +411,7 @@ def _at_most(x, high):
 
 
 def _between(x, low, high):
-    """``min(max(x, low), high)``; where ``low`` exceeds ``high`` or equals it the gradient is PyTorch's."""
+    """Return ``min(max(x, low), high)`` with PyTorch's gradient, also if ``low >= high``."""
     value = lax.stop_gradient(jnp.minimum(jnp.maximum(x, low), high))
     inside = jnp.where((x >= low) & (x <= high), x, value)
     below = jnp.where((x < low) & (low < high), low, inside)
@@ -421,7 +421,7 @@ def _between(x, low, high):
 @op(promote="numeric", backward_name=numbered("ClampMin", 1, tensor=1, number=0), memory=Memory(dtypes_first=True),
     layout=WITHOUT_NUMBERS, out=Out(refuses=out_dtypes.of_clamp), fits="min")
 def clamp_min(input: Tensor, min: Tensor | Number):
-    """Elements brought up to ``min``. See torch.clamp."""
+    """Clamp elements to at least ``min``. See torch.clamp."""
     unsupported("maximum_cpu", input, "c")
     return _at_least(input, min)
 
@@ -429,7 +429,7 @@ def clamp_min(input: Tensor, min: Tensor | Number):
 @op(promote="numeric", backward_name=numbered("ClampMax", 1, tensor=1, number=0), memory=Memory(dtypes_first=True),
     layout=WITHOUT_NUMBERS, out=Out(refuses=out_dtypes.of_clamp), fits="max")
 def clamp_max(input: Tensor, max: Tensor | Number):
-    """Elements brought down to ``max``. See torch.clamp."""
+    """Clamp elements to at most ``max``. See torch.clamp."""
     unsupported("minimum_cpu", input, "c")
     return _at_most(input, max)
 
@@ -446,7 +446,7 @@ def _atan2(a, b):
 
 @op(promote="int_to_float", aliases=("arctan2",))
 def atan2(input: Tensor, other: Tensor):
-    """The angle of the vector (``other``, ``input``). See torch.atan2."""
+    """Return the angle of the vector (``other``, ``input``). See torch.atan2."""
     unsupported("atan2_cpu", input, "c")
     return _atan2(input, other)
 
@@ -459,7 +459,7 @@ def _copysign(a, b):
 @op(promote="int_to_float", backward_name=numbered("Copysign", 1, tensor=0, number=1),
     saves=Saves("both", checks=lambda template, edges: (0, "result"), change=from_result.of_copysign, takes=(1, 2)))
 def copysign(input: Tensor, other: Tensor | Number):
-    """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
+    """Return the magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
     unsupported("copysign_cpu", input, "c")
     return _copysign(*broadcast(input, other))
 
@@ -477,21 +477,21 @@ def _mantissa(x):
 
 @op(returns="mantissa exponent", layout=ITERATED)
 def frexp(input: Tensor):
-    """Mantissas in [0.5, 1) and exponents of 2. See torch.frexp."""
+    """Return mantissas in [0.5, 1) and exponents of 2. See torch.frexp."""
     check.require(kind(input) == "f", "torch.frexp() only supports floating-point dtypes")
     return _mantissa(input), _split(lax.stop_gradient(input))[1]
 
 
 @op(promote="int_to_float", saves="result")
 def ldexp(input: Tensor, other: Tensor):
-    """``input`` times 2 to the power ``other``. See torch.ldexp."""
+    """Return ``input`` times 2 to the power ``other``. See torch.ldexp."""
     return input * exp2(other)
 
 
 @op(differentiable=False, not_derived=True, inplace=True, layout=ITERATED,
     out=Out(refuses=out_dtypes.refusal("heaviside is not yet implemented for tensors with different dtypes.")))
 def heaviside(input: Tensor, values: Tensor):
-    """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
+    """Return 0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
     for x in (input, values):
         check.require(kind(x) != "c", "heaviside is not yet implemented for complex tensors.")
     check.require(input.dtype == values.dtype, "heaviside is not yet implemented for tensors with different dtypes.")
@@ -510,7 +510,7 @@ def _hypot(a, b):
     saves=Saves("both", checks=lambda template, edges: (*[i for i, e in enumerate(edges) if e is not None], "result"),
                 change=from_result.of_hypot, takes=(2,)))
 def hypot(input: Tensor, other: Tensor):
-    """The length of the vector (``input``, ``other``). See torch.hypot."""
+    """Return the length of the vector (``input``, ``other``). See torch.hypot."""
     unsupported("hypot_cpu", input, "bic")
     return _hypot(*broadcast(input, other))
 
@@ -530,7 +530,7 @@ def _logaddexp(a, b):
 
 @op(promote="numeric", opmath=True, inplace=False)
 def logaddexp(input: Tensor, other: Tensor):
-    """log(exp(input) + exp(other)). See torch.logaddexp."""
+    """Return log(exp(input) + exp(other)). See torch.logaddexp."""
     unsupported("logaddexp_cpu", input, "bi")
     return _logaddexp(*broadcast(input, other))
 
@@ -542,7 +542,7 @@ def _logaddexp2(a, b):
 
 @op(promote="numeric", opmath=True, inplace=False)
 def logaddexp2(input: Tensor, other: Tensor):
-    """log2(2**input + 2**other). See torch.logaddexp2."""
+    """Return log2(2**input + 2**other). See torch.logaddexp2."""
     unsupported("logaddexp2_cpu", input, "bic")
     return _logaddexp2(*broadcast(input, other))
 
@@ -554,6 +554,6 @@ def _nextafter(a, b):
 
 @op(promote="numeric")
 def nextafter(input: Tensor, other: Tensor):
-    """The next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
+    """Return the next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
     unsupported("nextafter_cpu", input, "bic")
     return _nextafter(*broadcast(input, other))

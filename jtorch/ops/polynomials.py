@@ -15,7 +15,7 @@ _FACTS: dict[str, Any] = {"promote": "int_to_float", "inplace": False, "differen
 
 
 def _recur(first, n, step: Callable):
-    """The ``n``-th of the polynomials 1, ``first``, … where ``step(k, p, q)`` gives the ``k``-th from the last two."""
+    """Return polynomial ``n`` of the sequence 1, ``first``, … ``step(k, p, q)`` returns polynomial k from the last two."""
     def cond(state):
         k, _, q, _ = state
         return jnp.any((k <= n) & ~jnp.isnan(q))
@@ -37,7 +37,7 @@ def _ready(name: str, x, n, *, shifted: bool = False) -> tuple[jax.Array, jax.Ar
 
 
 def _chebyshev(x, n, kind: str, direct_above: int):
-    """Kind t, u, v or w: at ±1 its known value, inside a quotient of trigonometric functions, else the recurrence."""
+    """Return a Chebyshev polynomial of kind t, u, v or w: known values at ±1, trigonometric functions inside, else recurrence."""
     first = {"t": x, "u": 2 * x, "v": 2 * x - 1, "w": 2 * x + 1}[kind]
     angle = jnp.arccos(jnp.clip(x, -1, 1))
     inside = {"t": lambda: jnp.cos(n * angle), "u": lambda: jnp.sin((n + 1) * angle) / jnp.sin(angle),
@@ -54,54 +54,54 @@ def _chebyshev(x, n, kind: str, direct_above: int):
 
 @op(name="special.chebyshev_polynomial_t", **_FACTS)
 def chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number):
-    """The Chebyshev polynomial of the first kind. See torch.special.chebyshev_polynomial_t."""
+    """Return the Chebyshev polynomial of the first kind. See torch.special.chebyshev_polynomial_t."""
     return _chebyshev(*_ready("chebyshev_polynomial_t", input, n), "t", 6)
 
 
 @op(name="special.chebyshev_polynomial_u", **_FACTS)
 def chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number):
-    """The Chebyshev polynomial of the second kind. See torch.special.chebyshev_polynomial_u."""
+    """Return the Chebyshev polynomial of the second kind. See torch.special.chebyshev_polynomial_u."""
     return _chebyshev(*_ready("chebyshev_polynomial_u", input, n), "u", 8)
 
 
 @op(name="special.chebyshev_polynomial_v", **_FACTS)
 def chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number):
-    """The Chebyshev polynomial of the third kind. See torch.special.chebyshev_polynomial_v."""
+    """Return the Chebyshev polynomial of the third kind. See torch.special.chebyshev_polynomial_v."""
     return _chebyshev(*_ready("chebyshev_polynomial_v", input, n), "v", 8)
 
 
 @op(name="special.chebyshev_polynomial_w", **_FACTS)
 def chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number):
-    """The Chebyshev polynomial of the fourth kind. See torch.special.chebyshev_polynomial_w."""
+    """Return the Chebyshev polynomial of the fourth kind. See torch.special.chebyshev_polynomial_w."""
     return _chebyshev(*_ready("chebyshev_polynomial_w", input, n), "w", 8)
 
 
 @op(name="special.shifted_chebyshev_polynomial_t", **_FACTS)
 def shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number):
-    """The shifted Chebyshev polynomial of the first kind. See torch.special.shifted_chebyshev_polynomial_t."""
+    """Return the shifted Chebyshev polynomial of the first kind. See torch.special.shifted_chebyshev_polynomial_t."""
     return _chebyshev(*_ready("shifted_chebyshev_polynomial_t", input, n, shifted=True), "t", 6)
 
 
 @op(name="special.shifted_chebyshev_polynomial_u", **_FACTS)
 def shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number):
-    """The shifted Chebyshev polynomial of the second kind. See torch.special.shifted_chebyshev_polynomial_u."""
+    """Return the shifted Chebyshev polynomial of the second kind. See torch.special.shifted_chebyshev_polynomial_u."""
     return _chebyshev(*_ready("shifted_chebyshev_polynomial_u", input, n, shifted=True), "u", 6)
 
 
 @op(name="special.shifted_chebyshev_polynomial_v", **_FACTS)
 def shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number):
-    """The shifted Chebyshev polynomial of the third kind. See torch.special.shifted_chebyshev_polynomial_v."""
+    """Return the shifted Chebyshev polynomial of the third kind. See torch.special.shifted_chebyshev_polynomial_v."""
     return _chebyshev(*_ready("shifted_chebyshev_polynomial_v", input, n, shifted=True), "v", 6)
 
 
 @op(name="special.shifted_chebyshev_polynomial_w", **_FACTS)
 def shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number):
-    """The shifted Chebyshev polynomial of the fourth kind. See torch.special.shifted_chebyshev_polynomial_w."""
+    """Return the shifted Chebyshev polynomial of the fourth kind. See torch.special.shifted_chebyshev_polynomial_w."""
     return _chebyshev(*_ready("shifted_chebyshev_polynomial_w", input, n, shifted=True), "w", 4)
 
 
 def _limit(x) -> int:
-    """The degree from which PyTorch's Hermite polynomials are NaN."""
+    """Return the degree from which PyTorch's Hermite polynomials are NaN."""
     return 128 if x.dtype == jnp.float32 else 512
 
 
@@ -112,27 +112,27 @@ def _hermite(x, n, first, step: Callable):
 
 @op(name="special.hermite_polynomial_h", **_FACTS)
 def hermite_polynomial_h(input: Tensor | Number, n: Tensor | Number):
-    """The physicists' Hermite polynomial. See torch.special.hermite_polynomial_h."""
+    """Return the physicists' Hermite polynomial. See torch.special.hermite_polynomial_h."""
     x, n = _ready("hermite_polynomial_h", input, n)
     return _hermite(x, n, 2 * x, lambda k, p, q: 2 * x * q - 2 * (k - 1) * p)
 
 
 @op(name="special.hermite_polynomial_he", **_FACTS)
 def hermite_polynomial_he(input: Tensor | Number, n: Tensor | Number):
-    """The probabilists' Hermite polynomial. See torch.special.hermite_polynomial_he."""
+    """Return the probabilists' Hermite polynomial. See torch.special.hermite_polynomial_he."""
     x, n = _ready("hermite_polynomial_he", input, n)
     return _hermite(x, n, x, lambda k, p, q: x * q - (k - 1) * p)
 
 
 @op(name="special.laguerre_polynomial_l", **_FACTS)
 def laguerre_polynomial_l(input: Tensor | Number, n: Tensor | Number):
-    """The Laguerre polynomial. See torch.special.laguerre_polynomial_l."""
+    """Return the Laguerre polynomial. See torch.special.laguerre_polynomial_l."""
     x, n = _ready("laguerre_polynomial_l", input, n)
     return _recur(1 - x, n, lambda k, p, q: ((2 * k - 1 - x) * q - (k - 1) * p) / k)
 
 
 @op(name="special.legendre_polynomial_p", **_FACTS)
 def legendre_polynomial_p(input: Tensor | Number, n: Tensor | Number):
-    """The Legendre polynomial. See torch.special.legendre_polynomial_p."""
+    """Return the Legendre polynomial. See torch.special.legendre_polynomial_p."""
     x, n = _ready("legendre_polynomial_p", input, n)
     return _recur(x, n, lambda k, p, q: ((2 * k - 1) * x * q - (k - 1) * p) / k)

@@ -1,4 +1,4 @@
-"""PyTorch's type promotion: which dtype an op computes in, given tensors, 0-dim tensors and Python numbers."""
+"""PyTorch's type promotion: the dtype in which an op computes, for tensors, 0-dim tensors and Python numbers."""
 from __future__ import annotations
 
 import functools
@@ -15,34 +15,34 @@ import jtorch.dtype as dtypes
 from jtorch._base import warned
 from jtorch.ops.named import by_name
 
-NUMBER, ZERO_DIM, DIM = 0, 1, 2     # what an operand is, in rising order of its say in the result
+NUMBER, ZERO_DIM, DIM = 0, 1, 2     # kinds of operands, by increasing priority
 
 OPMATH = {np.dtype(jnp.bfloat16): np.dtype(np.float32), np.dtype(np.float16): np.dtype(np.float32)}
 _UNSIGNED = {np.dtype(n) for n in ("uint16", "uint32", "uint64")}
 
 
 def opmath(d: np.dtype) -> np.dtype:
-    """What PyTorch's kernels compute ``d`` in: float32 for the 16-bit floats. Its name for it is ``opmath_type``."""
+    """Return PyTorch's ``opmath_type`` of ``d``, the dtype in which kernels compute: float32 for 16-bit floats."""
     return OPMATH.get(d, d)
 
 
 def is_float(d: np.dtype) -> bool:
-    """Whether ``d`` is a real floating dtype (bfloat16 and the float8 kinds included)."""
+    """Return whether ``d`` is a real floating dtype, including bfloat16 and float8."""
     return jnp.issubdtype(d, np.floating)
 
 
 def is_complex(d: np.dtype) -> bool:
-    """Whether ``d`` is complex."""
+    """Return whether ``d`` is complex."""
     return d.kind == "c"
 
 
 def is_inexact(d: np.dtype) -> bool:
-    """Whether ``d`` is floating or complex."""
+    """Return whether ``d`` is floating or complex."""
     return is_complex(d) or is_float(d)
 
 
 def promote_types(a: np.dtype, b: np.dtype) -> np.dtype:
-    """The smallest dtype that holds both. See torch.promote_types."""
+    """Return the smallest dtype to which both promote. See torch.promote_types."""
     if a == b:
         return a
     if is_inexact(a) or is_inexact(b):
@@ -82,7 +82,7 @@ def _combine(higher: np.dtype | None, lower: np.dtype | None) -> np.dtype | None
 
 
 def result_type(operands: Iterable[tuple[np.dtype, int]]) -> np.dtype:
-    """The common dtype of operands given as (dtype, one of NUMBER, ZERO_DIM, DIM). See torch.result_type."""
+    """Return the common dtype of operands, each given as (dtype, NUMBER, ZERO_DIM or DIM). See torch.result_type."""
     by_rank: list[np.dtype | None] = [None, None, None]
     for d, rank in operands:
         have = by_rank[rank]
@@ -93,61 +93,61 @@ def result_type(operands: Iterable[tuple[np.dtype, int]]) -> np.dtype:
 
 
 def to_float(d: np.dtype) -> np.dtype:
-    """``d`` if it is inexact, else the default dtype."""
+    """Return ``d`` if it is inexact, else the default dtype."""
     return d if is_inexact(d) else dtypes.get_default_dtype().np
 
 
 def drops_imaginary(source: np.dtype, target: np.dtype) -> bool:
-    """Whether a cast drops imaginary parts; one to bool looks at both."""
+    """Return whether a cast drops imaginary parts. A cast to bool reads both parts."""
     return is_complex(source) and not is_complex(target) and target != np.bool_
 
 
 def warn_of_lost(source: np.dtype, target: np.dtype) -> None:
-    """PyTorch's warning where a cast drops imaginary parts."""
+    """Give PyTorch's warning if a cast drops imaginary parts."""
     if drops_imaginary(source, target):
         warned.warn_once("Casting complex values to real discards the imaginary part")
 
 
 def cast(x: jax.Array, to: np.dtype) -> jax.Array:
-    """``x`` in another dtype."""
+    """Return ``x`` cast to another dtype as PyTorch casts."""
     warn_of_lost(x.dtype, to)
     if drops_imaginary(x.dtype, to):
         x = x.real
     elif is_complex(x.dtype) and np.dtype(to) == np.bool_:
-        return lax.ne(x, lax.full_like(x, 0))       # JAX's conversion looks at the real part only
+        return lax.ne(x, lax.full_like(x, 0))       # JAX's conversion reads only the real part
     if x.dtype == bool and is_inexact(np.dtype(to)):
-        x = lax.convert_element_type(x, np.uint8)       # else XLA makes ``cast(mask) * y`` a choice, in which ``0 * nan`` is 0
+        x = lax.convert_element_type(x, np.uint8)       # XLA would turn ``cast(mask) * y`` into a select, where ``0 * nan`` is 0
     if np.dtype(to) in _EIGHT_BITS and x.dtype != to:
         return _EIGHT_BITS[np.dtype(to)](lax.convert_element_type(x, np.float32), jnp)
     return truncated(x, to) if is_float(np.dtype(x.dtype)) and np.dtype(to).kind in "iu" else lax.convert_element_type(x, to)
 
 
 def narrowed(array: np.ndarray, to: np.dtype) -> np.ndarray:
-    """Real numbers of NumPy's in a floating dtype; too large ones become infinite, if it has that."""
+    """Cast a real NumPy array to a floating dtype. Numbers that overflow become infinite, if the dtype has infinities."""
     with np.errstate(over="ignore"):
         return _EIGHT_BITS[to](array.astype(np.float32), np) if to in _EIGHT_BITS and array.dtype != to else array.astype(to)
 
 
 def _saturated(x: Any, xp: Any) -> Any:
-    """float32 (an array of ``xp``) as float8_e4m3fn: what is too large becomes the largest number (nan with ml_dtypes)."""
+    """Cast float32 (an array of ``xp``) to float8_e4m3fn. Overflows become the largest number; ml_dtypes gives nan."""
     top = float(ml_dtypes.finfo(ml_dtypes.float8_e4m3fn).max)
     return xp.clip(x, -top, top).astype(ml_dtypes.float8_e4m3fn)
 
 
 def _exponent(x: Any, xp: Any) -> Any:
-    """float32 as float8_e8m0fnu, which has an exponent alone: without its sign, and rounded up from the middle on."""
+    """Cast float32 to float8_e8m0fnu, which has only an exponent: drop the sign and round half up."""
     bits = x.view(np.uint32)
     exponent, half, less = bits >> 23 & 255, bits & 0x400000, bits & 0x3FFFFF
     up = (exponent < 255) & (half != 0) & ((exponent != 0) | (less != 0))
     return (exponent + up.astype(np.uint32)).astype(np.uint8).view(ml_dtypes.float8_e8m0fnu)
 
 
-# The 8-bit floats for which PyTorch has a way of its own.
+# The 8-bit floats to which PyTorch casts differently from ml_dtypes.
 _EIGHT_BITS = {np.dtype(ml_dtypes.float8_e4m3fn): _saturated, np.dtype(ml_dtypes.float8_e8m0fnu): _exponent}
 
 
 def truncated(x: jax.Array, to: Any) -> jax.Array:
-    """Floats as integers, as x86 does it for PyTorch; XLA takes the nearest integer of the dtype."""
+    """Cast floats to integers as PyTorch does on x86. XLA would saturate."""
     return _truncation(np.dtype(x.dtype), np.dtype(to))(x)
 
 
@@ -160,14 +160,14 @@ def _truncation(source: np.dtype, to: np.dtype) -> Callable:
     return by_name(_cut_off)
 
 
-TRUNCATION = "_cut_off"     # by this name the host knows it, and calls what NumPy has for it
+TRUNCATION = "_cut_off"     # the host recognizes the function by this name and calls NumPy's
 
 
 def truncation(source: np.dtype, to: np.dtype, xp: Any = np) -> Callable:
-    """The function of arrays (of NumPy or ``xp``) that makes floats integers: by way of 32 or 64 bits, of which what does not
-    fit in, nan too, is the lowest number; then bits are cut off.
+    """Return a function that casts float arrays of ``xp`` to integers through 32 or 64 bits. Numbers that do not fit, and nan,
+    become the lowest number; then higher bits are dropped.
 
-    To uint32 PyTorch goes another way too, for eight numbers at a time. This is the way of single ones.
+    PyTorch's vectorized cast to uint32 differs from its scalar cast. This is the scalar cast.
     """
     if source.itemsize < 4:
         wide = truncation(np.dtype(np.float32), to, xp)
@@ -187,7 +187,7 @@ def truncation(source: np.dtype, to: np.dtype, xp: Any = np) -> Callable:
 
 
 def _beyond_int64(source: np.dtype, xp: Any) -> Callable:
-    """``truncation`` to uint64: the upper half of its numbers as the lower half, with the highest bit set."""
+    """Return ``truncation`` to uint64: the upper half of its range is cast like the lower half, with the highest bit set."""
     whole, half = truncation(source, np.dtype(np.int64), xp), source.type(2.0**63)
 
     def cut(x):

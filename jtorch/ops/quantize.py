@@ -1,4 +1,4 @@
-"""What a float becomes on its way through a few integers. See torch.fake_quantize_per_tensor_affine."""
+"""Fake quantization: rounding floats to a few steps. See torch.fake_quantize_per_tensor_affine."""
 from __future__ import annotations
 
 import jax
@@ -11,7 +11,7 @@ from jtorch.ops.registry import T as TENSOR
 
 
 def _rounded(x: jax.Array, scale: jax.Array, zero_point: jax.Array, low: int, high: int) -> jax.Array:
-    """``x`` at the nearest of the steps ``low`` to ``high``; its gradient is that of ``x`` between them, 0 beyond."""
+    """Return ``x`` rounded to the nearest step from ``low`` to ``high``. The gradient passes between them and is 0 outside."""
     check.require(low <= high, "`quant_min` should be less than or equal to `quant_max`.")
     scale, zero_point = lax.stop_gradient(scale.astype(x.dtype)), lax.stop_gradient(zero_point.astype(x.dtype))
     step = jnp.round(lax.stop_gradient(x) * (1 / scale)) + zero_point
@@ -36,7 +36,7 @@ def _name(template: tuple) -> str:
 @op(method=False, out=False, backward_name=_name, value_check=(_outside, _outside_error))
 def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor | Number, zero_point: Tensor | Number, quant_min: int,
                                     quant_max: int):
-    """``input`` rounded to multiples of ``scale``, and cut off. See torch.fake_quantize_per_tensor_affine."""
+    """Return ``input`` rounded to multiples of ``scale``, and cut off. See torch.fake_quantize_per_tensor_affine."""
     return _rounded(input, jnp.asarray(scale).reshape(()), jnp.asarray(zero_point).reshape(()), quant_min, quant_max)
 
 
@@ -44,7 +44,7 @@ def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor | Number, zero_
     value_check=(_outside, _outside_error))
 def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int,
                                      quant_max: int):
-    """The same with a scale and a zero point per slice along ``axis``. See torch.fake_quantize_per_channel_affine."""
+    """Return the same with a scale and a zero point per slice along ``axis``. See torch.fake_quantize_per_channel_affine."""
     check.require(scale.ndim == 1, "scale should be a 1-D tensor")
     check.require(zero_point.ndim == 1, "zero point should be a 1-D tensor")
     check.require(scale.size == zero_point.size, "scale and zero-point need to have the same dimensions")

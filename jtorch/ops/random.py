@@ -1,7 +1,7 @@
-"""PyTorch's random numbers on the CPU, number for number: NumPy arrays from a stream of MT19937 words.
+"""PyTorch's exact random numbers on the CPU: NumPy arrays from a stream of MT19937 words.
 
-Every function takes the stream, draws from it what PyTorch draws, in PyTorch's order, and leaves it where PyTorch
-leaves it. The numbers come in the order of memory; ``place`` puts them into a tensor that is not contiguous.
+Each function draws the same words from the stream as PyTorch, in PyTorch's order, and leaves the stream in PyTorch's
+state. The numbers are in memory order; ``place`` arranges them for tensors that are not contiguous.
 See https://docs.pytorch.org/docs/stable/torch.html#random-sampling.
 """
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Shape = Sequence[int]
 F32, F64, INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 HALF, BFLOAT16 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
-DIGITS = {HALF: 11, BFLOAT16: 8, F32: 24, F64: 53}          # the keys are the dtypes that kernels of floats accept
+DIGITS = {HALF: 11, BFLOAT16: 8, F32: 24, F64: 53}          # bits of the mantissa; kernels of floats accept these dtypes
 _INTEGERS = tuple(np.dtype(n) for n in ("uint8", "int8", "int16", "int32", "int64"))
 _ALL_TYPES = (*_INTEGERS, *DIGITS)
 _BOOL = np.dtype(np.bool_)
@@ -36,18 +36,18 @@ _C_NAMES = {"uint8": "unsigned char", "int8": "signed char", "int16": "short int
 # ---- shared by the distributions -----------------------------------------------------------------------------------
 
 def supported(dtype: np.dtype, allowed: Container[np.dtype], kernel: str, n: int = 1) -> None:
-    """PyTorch's error of a kernel that has no code for ``dtype``; a kernel of ``n = 0`` elements is not run."""
+    """Raise PyTorch's error of a kernel without code for ``dtype``, unless it has ``n = 0`` elements and does not run."""
     if n and dtype not in allowed:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{check.scalar_name(dtype)}'")
 
 
 def _order(size: Shape, stride: Shape) -> list[int]:
-    """The dims from the slowest to the fastest in memory."""
+    """Return the dims from slowest to fastest in memory."""
     return sorted(range(len(size)), key=lambda d: (-stride[d], d) if stride[d] else (0, d))
 
 
 def place(values: np.ndarray, size: Shape, stride: Shape) -> np.ndarray:
-    """The array of shape ``size`` whose k-th element in memory, by ``stride``, is the k-th of ``values``."""
+    """Return an array of shape ``size``. Its k-th element in the memory order of ``stride`` is ``values[k]``."""
     order = _order(size, stride)
     if order == list(range(len(size))):
         return values.reshape(size)
@@ -56,7 +56,7 @@ def place(values: np.ndarray, size: Shape, stride: Shape) -> np.ndarray:
 
 
 def in_memory_order(array: np.ndarray, stride: Shape) -> np.ndarray:
-    """The elements as they lie in memory by ``stride``: what ``place`` undoes."""
+    """Return the elements in the memory order of ``stride``: the inverse of ``place``."""
     return array.transpose(_order(array.shape, stride)).reshape(-1)
 
 
@@ -65,12 +65,12 @@ def _real(dtype: np.dtype) -> np.dtype:
 
 
 def _complex(fill, stream: Stream, size: Shape, dtype: np.dtype, *args) -> np.ndarray:
-    """A complex array is a real one with a last dimension of 2."""
+    """Fill a complex array as a real array with a last dimension of 2."""
     return fill(stream, (*size, 2), _real(dtype), *args).reshape(-1).view(dtype).reshape(size)
 
 
 def _narrow(x: np.ndarray, dtype: np.dtype, size: Shape) -> np.ndarray:
-    """Doubles as ``dtype``; the 16-bit types are rounded twice, by way of float32, as in C++."""
+    """Cast doubles to ``dtype``. The 16-bit types are rounded twice, through float32, as in C++."""
     with np.errstate(over="ignore"):
         if dtype not in (F32, F64):
             x = x.astype(np.float32)
@@ -78,7 +78,7 @@ def _narrow(x: np.ndarray, dtype: np.dtype, size: Shape) -> np.ndarray:
 
 
 def _fused32(x: np.ndarray, b: np.float32, c: np.float32) -> np.ndarray:
-    """``x * b + c`` rounded once, perhaps written over ``x``; else a part at a time, which stays in the processor's cache."""
+    """Return ``x * b + c`` rounded once, possibly in place. Without the extension it works in chunks that fit the cache."""
     if seam.fuse is not None:
         seam.fuse(x, float(b), float(c))
         return x
@@ -94,14 +94,14 @@ def _fused32(x: np.ndarray, b: np.float32, c: np.float32) -> np.ndarray:
 # ---- uniform -------------------------------------------------------------------------------------------------------
 
 def rand(stream: Stream, size: Shape, dtype: np.dtype = F32) -> np.ndarray:
-    """Uniform in [0, 1). See torch.rand."""
+    """Return uniform numbers in [0, 1). See torch.rand."""
     if dtype == F32:
         return stream.floats(math.prod(size)).reshape(size)
     return uniform(stream, size, dtype)
 
 
 def uniform(stream: Stream, size: Shape, dtype: np.dtype = F32, from_: float = 0.0, to: float = 1.0) -> np.ndarray:
-    """Uniform in [from, to). See torch.Tensor.uniform_."""
+    """Return uniform numbers in [from, to). See torch.Tensor.uniform_."""
     if dtype.kind == "c":
         return _complex(uniform, stream, size, dtype, from_, to)
     _check_uniform(dtype, from_, to)
@@ -113,7 +113,7 @@ def uniform(stream: Stream, size: Shape, dtype: np.dtype = F32, from_: float = 0
         x = stream.floats(n)
         x = x if (from_, to) == (0, 1) else _fused32(x, np.float32(to) - np.float32(from_), np.float32(from_))
     x = x.astype(dtype, copy=False)
-    if (from_, to) != (0, 1) or dtype not in (F32, F64):        # else rounding cannot reach ``to``
+    if (from_, to) != (0, 1) or dtype not in (F32, F64):        # otherwise rounding cannot reach ``to``
         x[x == dtype.type(to)] = dtype.type(from_)
     return x.reshape(size)
 
@@ -131,21 +131,21 @@ def _check_uniform(dtype: np.dtype, from_: float, to: float) -> None:
 # ---- normal --------------------------------------------------------------------------------------------------------
 
 def randn(stream: Stream, size: Shape, dtype: np.dtype = F32) -> np.ndarray:
-    """Standard normal. See torch.randn."""
+    """Return standard normals. See torch.randn."""
     return normal(stream, size, dtype)
 
 
 def normal(stream: Stream, size: Shape, dtype: np.dtype = F32, mean: float = 0.0, std: float = 1.0,
            contiguous: bool = True) -> np.ndarray:
-    """Normal: in blocks of 16 for 16 contiguous numbers or more, one at a time below. See torch.Tensor.normal_."""
+    """Return normals, drawn in blocks for 16 or more contiguous numbers, else one by one. See torch.Tensor.normal_."""
     check_std(std)
-    if dtype.kind == "c":       # the variance is that of the complex number
+    if dtype.kind == "c":       # std is the deviation of the complex number
         return _complex(normal, stream, size, dtype, mean, std / math.sqrt(2), contiguous)
     n = math.prod(size)
     supported(dtype, DIGITS, "normal_kernel_cpu", n)
     if n < 16 or not contiguous:
         return _narrow(libm.fused(single_normals(stream, n), std, mean), dtype, size)
-    last = (n - 16) // _box_muller.CHUNK * _box_muller.CHUNK            # no chunk may be smaller than 16
+    last = (n - 16) // _box_muller.CHUNK * _box_muller.CHUNK            # each chunk needs at least 16 numbers
     if not last:
         return _moved(_blocks(stream, n, dtype), mean, std).astype(dtype, copy=False).reshape(size)
     out = np.empty(n, dtype)
@@ -156,9 +156,9 @@ def normal(stream: Stream, size: Shape, dtype: np.dtype = F32, mean: float = 0.0
 
 
 def _blocks(stream: Stream, n: int, dtype: np.dtype) -> np.ndarray:
-    """Standard normals, in float64 or float32; ``n`` is at least 16. If it is no multiple of 16 the last 16 are made anew.
+    """Return ``n`` >= 16 standard normals in float64 or float32. If ``n`` is no multiple of 16, the last 16 are drawn again.
 
-    Of float16 and bfloat16 the numbers that these take the place of are not drawn.
+    For float16 and bfloat16 the numbers that they would replace are not drawn.
     """
     draw, transform = ((stream.doubles, _box_muller.normals64) if dtype == F64 else
                        (stream.low_bits, _box_muller.normals32))
@@ -175,13 +175,13 @@ def _moved(x: np.ndarray, mean: float, std: float) -> np.ndarray:
     if x.dtype == F64:
         return libm.fused(x, std, mean)
     if (mean, std) == (0, 1):
-        x += np.float32(0)      # -0 becomes 0
+        x += np.float32(0)      # turns -0 into 0
         return x
     return _fused32(x, np.float32(std), np.float32(mean))
 
 
 def single_normals(stream: Stream, n: int) -> np.ndarray:
-    """Standard normals made in pairs, of which the second waits in the stream for the next call."""
+    """Return standard normals made in pairs. An unused second number stays in the stream for the next call."""
     if n < libm.SHORT:
         return np.array(_few_normals(stream, n))
     kept = [] if stream.next_normal is None else [stream.next_normal]
@@ -207,19 +207,19 @@ def _few_normals(stream: Stream, n: int) -> list[float]:
 
 
 def check_std(std: float) -> None:
-    """PyTorch's error for a negative standard deviation."""
+    """Raise PyTorch's error for a negative standard deviation."""
     if not std >= 0:            # NaN too
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
 
 
 def check_stds(std: np.ndarray) -> None:
-    """PyTorch's errors for an array of standard deviations."""
+    """Raise PyTorch's errors for an array of standard deviations."""
     check.require(std.dtype.kind != "c", "normal expects standard deviation to be non-complex")
     check.require(std.size == 0 or bool(std.min() >= 0), "normal expects all elements of std >= 0.0")
 
 
 def normal_of(stream: Stream, mean: np.ndarray | float, std: np.ndarray | float) -> np.ndarray:
-    """Normal with a mean and a standard deviation per element, one of which may be a number. See torch.normal."""
+    """Return normals with a mean and a standard deviation per element; one may be a number. See torch.normal."""
     if not isinstance(std, np.ndarray):
         assert isinstance(mean, np.ndarray)
         return _plus(normal(stream, mean.shape, mean.dtype, 0.0, std), mean)
@@ -239,7 +239,7 @@ def _plus(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def log_normal(stream: Stream, size: Shape, dtype: np.dtype = F32, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
-    """e raised to normals. See torch.Tensor.log_normal_."""
+    """Return e raised to normals. See torch.Tensor.log_normal_."""
     check.require(std > 0, f"log_normal_ expects std > 0.0, but found std={std:g}")
     n = math.prod(size)
     supported(dtype, DIGITS, "log_normal_cpu", n)
@@ -249,7 +249,7 @@ def log_normal(stream: Stream, size: Shape, dtype: np.dtype = F32, mean: float =
 # ---- other continuous distributions --------------------------------------------------------------------------------
 
 def exponential(stream: Stream, size: Shape, dtype: np.dtype = F32, lambd: float = 1.0) -> np.ndarray:
-    """Exponential. See torch.Tensor.exponential_. (On Intel's own CPUs PyTorch draws these from another generator.)"""
+    """Return exponentially distributed numbers. See torch.Tensor.exponential_. (On Intel CPUs PyTorch uses another generator.)"""
     check.require(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     n = math.prod(size)
     check.require(not n or dtype in DIGITS, "Exponential distribution is a continuous probability distribution. dtype "
@@ -260,7 +260,7 @@ def exponential(stream: Stream, size: Shape, dtype: np.dtype = F32, lambd: float
 
 
 def cauchy(stream: Stream, size: Shape, dtype: np.dtype = F32, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
-    """Cauchy. See torch.Tensor.cauchy_."""
+    """Return Cauchy-distributed numbers. See torch.Tensor.cauchy_."""
     check.require(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     check.require(dtype in DIGITS, "Cauchy distribution is a continuous probability distribution. dtype must be a "
                   f"floating point but you specified {_C_NAMES.get(dtype.name, dtype.name)}")
@@ -271,13 +271,13 @@ def cauchy(stream: Stream, size: Shape, dtype: np.dtype = F32, median: float = 0
 # ---- integers ------------------------------------------------------------------------------------------------------
 
 def randint(stream: Stream, low: int, high: int, size: Shape, dtype: np.dtype = INT64) -> np.ndarray:
-    """Integers in [low, high). See torch.randint."""
+    """Return integers in [low, high). See torch.randint."""
     return random(stream, size, dtype, low, high)
 
 
 def random(stream: Stream, size: Shape, dtype: np.dtype, from_: int | None = None,
            to: int | None = None) -> np.ndarray:
-    """Integers in [from, to), or up to the dtype's largest. See torch.Tensor.random_."""
+    """Return integers in [from, to), or up to the dtype's largest. See torch.Tensor.random_."""
     n = math.prod(size)
     if from_ is None and to is None:
         return _whole_range(stream, n, dtype).reshape(size)
@@ -302,7 +302,7 @@ def _whole_range(stream: Stream, n: int, dtype: np.dtype) -> np.ndarray:
 
 
 def _remainder(words: np.ndarray, span: int) -> np.ndarray:
-    """``words % span``, written over ``words``; NumPy divides by one number much faster than it takes remainders."""
+    """Compute ``words % span`` into ``words``. NumPy's division by a number is faster than its remainder."""
     divisor = words.dtype.type(span)
     quotients = words // divisor
     quotients *= divisor
@@ -311,7 +311,7 @@ def _remainder(words: np.ndarray, span: int) -> np.ndarray:
 
 
 def _count(dtype: np.dtype) -> int:
-    """How many values random_() chooses from."""
+    """Return the number of values that random_() chooses from."""
     if dtype in DIGITS:
         return (1 << DIGITS[dtype]) + 1
     return 2 if dtype == _BOOL else int(np.iinfo(dtype).max) + 1
@@ -335,17 +335,17 @@ def _open_range(dtype: np.dtype, low: int) -> tuple[int, int]:
         return low, last + 1
     check.require(dtype.kind in "iub", "random_from_to_impl handles only integral, floating-point and boolean types")
     last = 1 if dtype == _BOOL else int(np.iinfo(dtype).max)
-    return low, (last if last < 1 << 63 else -1) + 1            # PyTorch's own overflow for uint64
+    return low, (last if last < 1 << 63 else -1) + 1            # the overflow for uint64 is PyTorch's
 
 
 def _rounded(dtype: np.dtype, value: int) -> int:
     with np.errstate(over="ignore"):
         x = float(np.array(value, np.int64).astype(np.float64 if dtype == F64 else np.float32).astype(dtype))
-    return int(x) if abs(x) < 2.0**63 else -(1 << 63)       # what the C cast gives
+    return int(x) if abs(x) < 2.0**63 else -(1 << 63)       # the result of the C cast
 
 
 def _nearest_from(dtype: np.dtype, low: int) -> int:
-    """The first number of ``dtype`` from ``low`` up, where rounding would go below it."""
+    """Return the first number of ``dtype`` that is at least ``low``, if rounding would go below."""
     rounded = _rounded(dtype, low + 1)
     return rounded + _gap(dtype, low + 1) if rounded < low else low
 
@@ -385,7 +385,7 @@ def _warn_precision(name: str, dtype: np.dtype) -> None:
 
 
 def geometric(stream: Stream, size: Shape, dtype: np.dtype, p: float) -> np.ndarray:
-    """The number of trials up to the first success. See torch.Tensor.geometric_."""
+    """Return the number of trials up to the first success. See torch.Tensor.geometric_."""
     check.require(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     n = math.prod(size)
     supported(dtype, _ALL_TYPES, "geometric_cpu", n)
@@ -397,7 +397,7 @@ def geometric(stream: Stream, size: Shape, dtype: np.dtype, p: float) -> np.ndar
 
 
 def bernoulli(stream: Stream, size: Shape, dtype: np.dtype = F32, p: float = 0.5) -> np.ndarray:
-    """1 with probability ``p``, else 0; also the mask of dropout, with ``1 - p``. See torch.Tensor.bernoulli_."""
+    """Return 1 with probability ``p``, else 0; also the mask of dropout, with ``1 - p``. See torch.Tensor.bernoulli_."""
     check.require(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     n = math.prod(size)
     supported(dtype, (*_ALL_TYPES, _BOOL), "bernoulli_scalar_cpu_", n)
@@ -405,13 +405,13 @@ def bernoulli(stream: Stream, size: Shape, dtype: np.dtype = F32, p: float = 0.5
 
 
 def bernoulli_of(stream: Stream, p: np.ndarray, dtype: np.dtype | None = None) -> np.ndarray:
-    """1 with a probability per element, else 0; ``p`` has the result's shape. See torch.bernoulli."""
+    """Return 1 with a probability per element, else 0; ``p`` has the result's shape. See torch.bernoulli."""
     dtype = dtype or p.dtype
     supported(dtype, (*_ALL_TYPES, _BOOL), "bernoulli_tensor_cpu_self_", p.size)
     supported(p.dtype, DIGITS, "bernoulli_tensor_cpu_p_", p.size)
     wide = p.dtype == F64
     bad = ~((p >= 0) & (p <= 1))
-    if bad.any():               # PyTorch raises when it comes to the element
+    if bad.any():               # PyTorch raises when it reaches the element
         stream.words(int(bad.argmax()) * (2 if wide else 1))
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be "
                            "improved?  If so, please report an enhancement request to PyTorch.)")
@@ -422,12 +422,12 @@ def bernoulli_of(stream: Stream, p: np.ndarray, dtype: np.dtype | None = None) -
 # ---- dropout and noise ---------------------------------------------------------------------------------------------
 
 def check_dropout(p: float) -> None:
-    """PyTorch's error for a dropout probability outside [0, 1]."""
+    """Raise PyTorch's error for a dropout probability outside [0, 1]."""
     check.require(0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p:g}")
 
 
 def dropout_mask(stream: Stream, size: Shape, dtype: np.dtype, p: float) -> np.ndarray:
-    """1 where an element stays. Draws nothing for ``p`` 0 or 1. See torch.nn.functional.dropout."""
+    """Return 1 where an element stays. Draws nothing for ``p`` 0 or 1. See torch.nn.functional.dropout."""
     check_dropout(p)
     if p in (0, 1) or 0 in size:
         return np.full(size, 1 - p, dtype)
@@ -435,13 +435,13 @@ def dropout_mask(stream: Stream, size: Shape, dtype: np.dtype, p: float) -> np.n
 
 
 def feature_dropout_size(size: Shape) -> tuple[int, ...]:
-    """The size of the mask that drops whole channels, as dropout2d does."""
+    """Return the size of a mask that drops whole channels, for dropout2d."""
     check.require(len(size) >= 2, "Feature dropout requires at least 2 dimensions in the input")
     return (*size[:2], *(1 for _ in size[2:]))
 
 
 def rrelu_noise(stream: Stream, x: np.ndarray, lower: float, upper: float) -> np.ndarray:
-    """The slopes of rrelu in training: uniform where ``x`` is not above 0, else 1, with no draw. See torch.rrelu."""
+    """Return the slopes of rrelu in training: uniform where ``x`` is not above 0, else 1, with no draw. See torch.rrelu."""
     check.require(lower <= upper, "Lower bound should be less than or equal to the upper bound")
     supported(x.dtype, DIGITS, "rrelu_with_noise_out_cpu")
     noise, negative = np.ones(x.shape, x.dtype), x <= 0

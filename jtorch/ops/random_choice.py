@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from jtorch._base.mt19937 import Stream
 
 _PERMUTED = tuple(np.dtype(n) for n in ("uint8", "int8", "int16", "int32", "int64")) + tuple(DIGITS)
-_LARGE = (2**32 - 1) // 20          # from here on a 32-bit word is too coarse a choice among n
+_LARGE = (2**32 - 1) // 20          # a 32-bit word is too coarse for larger n
 
 
 def randperm(stream: Stream, n: int, dtype: np.dtype = INT64) -> np.ndarray:
-    """A random permutation of 0 … n - 1. See torch.randperm."""
+    """Return a random permutation of 0 … n - 1. See torch.randperm."""
     check.nonnegative([n])
     _check_fits(n, dtype)
     random.supported(dtype, _PERMUTED, "randperm")
@@ -39,7 +39,7 @@ def _check_fits(n: int, dtype: np.dtype) -> None:
 
 
 def _swapped(n: int, others: np.ndarray) -> np.ndarray:
-    """0 … n - 1 after swapping places i and others[i], for each i in order."""
+    """Return 0 … n - 1 after swapping elements i and others[i], for each i in order."""
     if seam.swap_places is not None:
         made = np.arange(n)
         seam.swap_places(made, others)
@@ -60,7 +60,7 @@ def _inside_out(stream: Stream, n: int) -> np.ndarray:
 
 def multinomial(stream: Stream, input: np.ndarray, num_samples: int, replacement: bool = False,
                 stride: random.Shape | None = None) -> np.ndarray:
-    """Indices drawn with the probabilities in the rows of ``input``, whose ``stride`` decides the order of the draws.
+    """Draw indices with the probabilities in the rows of ``input``, whose ``stride`` decides the order of the draws.
 
     See torch.multinomial.
     """
@@ -105,7 +105,7 @@ def _with_replacement(stream: Stream, row: np.ndarray, n: int) -> np.ndarray:
     why = "invalid multinomial distribution "
     check.require(not (row < 0).any() and not np.isnan(row).any(), why + "(encountering probability entry < 0)")
     check.require(bool(np.isfinite(row).all()), why + "(encountering probability entry = infinity or NaN)")
-    cumulative = np.add.accumulate(row.astype(F64 if row.dtype == F64 else F32))    # one by one, as PyTorch adds
+    cumulative = np.add.accumulate(row.astype(F64 if row.dtype == F64 else F32))    # sequentially, as PyTorch adds
     check.require(bool((cumulative[-1:] > 0).any()), why + "(sum of probabilities <= 0)")
     cumulative /= cumulative[-1]
     cumulative[-1] = 1

@@ -1,8 +1,8 @@
-"""How a number drawn from a gamma or Dirichlet distribution moves with the distribution's parameters.
+"""Gradients of gamma and Dirichlet samples by the distribution's parameters.
 
-With F the distribution function, a sample x of the parameter a has dx/da = -(dF/da) / (dF/dx): Figurnov and others, Implicit
-Reparameterization Gradients (2018). For the gamma distribution JAX computes it to full precision (PyTorch's own is off by up
-to 0.001 of the value); for the beta distribution these are PyTorch's expansions, after Jankowiak and Obermeyer, Pathwise
+For a distribution function F, a sample x has dx/da = -(dF/da) / (dF/dx) by the parameter a: Figurnov and others, Implicit
+Reparameterization Gradients (2018). For the gamma distribution JAX computes it to full precision (PyTorch's errors reach
+0.001 of the value). For the beta distribution this file has PyTorch's expansions, after Jankowiak and Obermeyer, Pathwise
 Derivatives Beyond the Reparameterization Trick (2018).
 """
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _gamma_slope(alpha, sample):
 
 @op(name="_standard_gamma_grad", method=False, out=False, tested=False, loops=True)
 def standard_gamma_grad(input: Tensor, output: Tensor):
-    """The derivative of a standard gamma sample ``output`` by its concentration ``input``. See torch._standard_gamma."""
+    """Return the derivative of a standard gamma sample ``output`` by its concentration ``input``. See torch._standard_gamma."""
     _one_dtype("_standard_gamma_grad_cpu", input, output)
     return _gamma_slope(input, output)
 
@@ -55,7 +55,7 @@ def _gamma_sample(alpha, sample):
 @op(name="_gamma_drawn", function=False, method=False, out=False, tested=False, saves="both",
     backward_name="StandardGammaBackward0", loops=True)
 def gamma_drawn(alpha: Tensor, sample: Tensor):
-    """Standard gamma numbers, as functions of the concentrations they were drawn with."""
+    """Return the gamma samples, as a differentiable function of their concentrations."""
     return _gamma_sample(alpha, sample)
 
 
@@ -63,7 +63,7 @@ def gamma_drawn(alpha: Tensor, sample: Tensor):
 
 @op(name="_dirichlet_grad", method=False, out=False, tested=False, differentiable=False, not_derived=True)
 def dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor):
-    """The derivative, over 1 - x, of a beta sample ``x`` by ``alpha``, the other concentration being total - alpha.
+    """Return the derivative of a beta sample ``x`` by ``alpha``, divided by 1 - x. The other concentration is total - alpha.
 
     See torch.distributions.Dirichlet.
     """
@@ -87,14 +87,14 @@ def _dirichlet_sample(alpha, sample):
 
 
 def _along_simplex(moved, sample):
-    """What remains of a movement of each element when the sum has to stay 1."""
+    """Project a tangent so that the elements' sum stays 1."""
     return moved - sample * moved.sum(-1, keepdims=True)
 
 
 @op(name="_dirichlet_drawn", function=False, method=False, out=False, tested=False, saves="both",
     backward_name="_DirichletBackward")
 def dirichlet_drawn(alpha: Tensor, sample: Tensor):
-    """Dirichlet vectors, as functions of the concentrations they were drawn with."""
+    """Return the Dirichlet samples, as a differentiable function of their concentrations."""
     return _dirichlet_sample(alpha, sample)
 
 
@@ -103,7 +103,7 @@ def _number(x):
 
 
 def _near_zero(x, a, b):
-    """By ``a``, x near 0: the power series of the distribution function, differentiated term by term."""
+    """Return the derivative by ``a`` for x near 0: the differentiated power series of the distribution function."""
     away = digamma(a) - digamma(a + b) - jnp.log(x)
     factor, total = 1.0, 0.0
     for i in range(11):
@@ -113,7 +113,7 @@ def _near_zero(x, a, b):
 
 
 def _near_one(x, a, b):
-    """By ``b``, x near 0; what ``_near_zero`` is by ``a``."""
+    """Return the derivative by ``b`` for x near 0, like ``_near_zero`` for ``a``."""
     away = digamma(a + b) - digamma(b)
     power, rising, slope, total = 1.0, 1.0, 0.0, 0.0
     for i in range(9):
@@ -124,7 +124,7 @@ def _near_one(x, a, b):
 
 
 def _both_large(x, a, b):
-    """Rice's saddle point expansion, and near the mean, where that is 0/0, its limit."""
+    """Return Rice's saddle point expansion, or its limit near the mean, where it is 0/0."""
     total = a + b
     mean, std = a / total, jnp.sqrt(a * b / (total + 1)) / total
     return jnp.where(jnp.abs(x - mean) <= 0.1 * std, _at_mean(x, a, b, total), _off_mean(x, a, b, total))
@@ -150,7 +150,7 @@ def _at_mean(x, a, b, total):
     return (1 + 12 * a) * (1 + 12 * b) / total ** 2 / (1 - x) * value / (12960 * a ** 3 * b ** 2 * (1 + 12 * total))
 
 
-# Of the numerator and the denominator: by the power of log x, of log(alpha / x) and of log total - log(alpha / x).
+# Coefficients of numerator and denominator, by the powers of log x, log(alpha / x) and log total - log(alpha / x).
 _FIT = np.array([
     [[[1.003668233, -0.01061107488, -0.0657888334, 0.01201642863],
       [0.6336835991, -0.3557432599, 0.05486251648, -0.001465281033],
@@ -174,7 +174,7 @@ _FIT = np.array([
 
 
 def _between(x, a, b):
-    """An analytic approximation times a fitted ratio of two polynomials."""
+    """Return an analytic approximation times a fitted ratio of two polynomials."""
     u = jnp.log(x)
     v = jnp.log(a) - u
     w = jnp.log(a + b) - v

@@ -1,6 +1,6 @@
-"""Distributions sampled by rejection, number for number as PyTorch's CPU kernels: poisson, binomial, gamma, dirichlet.
+"""Rejection sampling with the same numbers as PyTorch's CPU kernels: poisson, binomial, gamma, dirichlet.
 
-How many uniforms a sample takes depends on their values, so these loop over the elements in Python.
+The number of uniforms for a sample depends on their values, so these functions loop over the elements in Python.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _log(x: float) -> float:
 # ---- poisson -------------------------------------------------------------------------------------------------------
 
 def poisson(stream: Stream, input: np.ndarray) -> np.ndarray:
-    """Poisson with a rate per element. See torch.poisson."""
+    """Return Poisson-distributed numbers with a rate per element. See torch.poisson."""
     supported(input.dtype, DIGITS, "poisson_cpu")
     rates = input.astype(np.float64).ravel().tolist()
     with stream.one_by_one(4 * len(rates)) as draw:
@@ -47,7 +47,7 @@ def _poisson(rate: float, draw: Draw) -> int:
 
 
 def _poisson_by_rejection(rate: float, draw: Draw) -> int:
-    """Hörmann's transformed rejection (1993)."""
+    """Draw by Hörmann's transformed rejection (1993)."""
     b = 0.931 + 2.53 * math.sqrt(rate)
     a, log_rate = -0.059 + 0.02483 * b, math.log(rate)
     inverse_alpha, v_r = 1.1239 + 1.1328 / (b - 3.4), 0.9277 - 3.6224 / (b - 2)
@@ -67,7 +67,7 @@ def _poisson_by_rejection(rate: float, draw: Draw) -> int:
 # ---- binomial ------------------------------------------------------------------------------------------------------
 
 def binomial(stream: Stream, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
-    """Binomial with a count and a probability per element. See torch.binomial."""
+    """Return binomially distributed numbers with a count and a probability per element. See torch.binomial."""
     check.require(count.dtype.kind not in "iub",
                   f"binomial only supports floating-point dtypes for count, got: {check.scalar_name(count.dtype)}",
                   ValueError)
@@ -81,7 +81,7 @@ def binomial(stream: Stream, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
 
 
 def _binomial(n: np.floating, p: np.floating, draw: Draw) -> float:
-    """``n`` and ``p`` are NumPy scalars: PyTorch computes some steps in their precision, some in double."""
+    """Draw one number. ``n`` and ``p`` are NumPy scalars, whose precision PyTorch uses in some steps."""
     one = p.dtype.type(1)
     if n <= 0 or p <= 0:
         return 0.0
@@ -104,7 +104,7 @@ def _fewer(n: np.floating, p: np.floating, draw: Draw) -> float:
 
 
 def _binomial_by_rejection(n: np.floating, p: np.floating, draw: Draw) -> float:
-    """Hörmann's transformed rejection BTRS (1993)."""
+    """Draw by Hörmann's transformed rejection BTRS (1993)."""
     one = p.dtype.type(1)
     deviation, ratio, m = float(np.sqrt(n * p * (one - p))), float(p / (one - p)), float(np.floor((n + one) * p))
     b = 1.15 + 2.53 * deviation
@@ -140,14 +140,14 @@ def _stirling_tail(k: float) -> float:
 # ---- gamma and dirichlet -------------------------------------------------------------------------------------------
 
 def standard_gamma(stream: Stream, alpha: np.ndarray) -> np.ndarray:
-    """Gamma of scale 1 with a concentration per element. See torch.distributions.Gamma."""
+    """Return gamma-distributed numbers of scale 1 with a concentration per element. See torch.distributions.Gamma."""
     supported(alpha.dtype, (F32, F64), "gamma_cpu")
     out = np.array(_gammas(stream, alpha.ravel()), np.float64).astype(alpha.dtype)
     return np.fmax(out, np.finfo(alpha.dtype).tiny).reshape(alpha.shape)
 
 
 def dirichlet(stream: Stream, alpha: np.ndarray) -> np.ndarray:
-    """Dirichlet with the concentrations in the last dimension. See torch.distributions.Dirichlet."""
+    """Return Dirichlet samples with the concentrations in the last dimension. See torch.distributions.Dirichlet."""
     supported(alpha.dtype, (F32, F64), "dirichlet")
     gammas = standard_gamma(stream, alpha.astype(np.float64))
     parts = (gammas / gammas.sum(axis=-1, keepdims=alpha.ndim > 0)).astype(alpha.dtype)
@@ -173,7 +173,7 @@ _THIRD, _SQUEEZE = np.float32(1) / np.float32(3), float(np.float32(0.0331))
 
 
 def _gamma(alpha: np.floating, draw: Draw, normal: Draw) -> float:
-    """Marsaglia and Tsang's rejection (2000)."""
+    """Draw by Marsaglia and Tsang's rejection (2000)."""
     one, scale = alpha.dtype.type(1), 1.0
     if alpha < 1:
         if alpha == 0:

@@ -1,6 +1,6 @@
 """Reduction ops. See https://docs.pytorch.org/docs/stable/torch.html#reduction-ops.
 
-Those that sort (``median``, ``mode``, ``quantile``) are in ``sort.py``, ``unique`` is in ``counting.py``. In this file
+Reductions that sort (``median``, ``mode``, ``quantile``) are in ``sort.py``, ``unique`` is in ``counting.py``. In this file
 ``sum``, ``max``, ``all`` and so on mean the ops below, not Python's builtins.
 """
 from __future__ import annotations
@@ -25,25 +25,25 @@ Dims = int | tuple[int, ...] | None
 
 
 def _by_dim(full: str, along: str):
-    """The grad_fn's name, where PyTorch has one derivative without ``dim`` and another with it."""
+    """Return a function that gives the node's name, which depends on whether ``dim`` is given."""
     return lambda template: full if template[1] is None else along
 
 
 def summand(input, dtype: np.dtype | None):
-    """``input`` in the dtype it is added up in: ``dtype`` if given, int64 for integers and bools."""
+    """Return ``input`` in the dtype of its sum: ``dtype`` if given, int64 for integers and bools."""
     if dtype is None:
         dtype = np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
     return promotion.cast(input, dtype)
 
 
 def refuse(kernel: str, input, kinds: str) -> None:
-    """Raises PyTorch's NotImplementedError if the dtype's kind is one of ``kinds`` (``b`` bool, ``c`` complex, …)."""
+    """Raise PyTorch's NotImplementedError if the dtype's kind is one of ``kinds`` (``b`` bool, ``c`` complex, …)."""
     check.require(input.dtype.kind not in kinds,
                   f"\"{kernel}\" not implemented for '{check.scalar_name(input.dtype)}'", NotImplementedError)
 
 
 def wide(input):
-    """float16 and bfloat16 as float32, in which PyTorch accumulates them."""
+    """Return float16 and bfloat16 as float32, in which PyTorch accumulates."""
     return input.astype(jnp.float32) if promotion.is_float(input.dtype) and input.dtype.itemsize < 4 else input
 
 
@@ -52,7 +52,7 @@ def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
 
 
 def sqrt_or_zero(x):
-    """The square root, with derivative 0 at 0, as PyTorch's ``norm`` and ``std`` have it."""
+    """Return the square root with derivative 0 at 0, as in PyTorch's ``norm`` and ``std``."""
     zero = x == 0
     return jnp.where(zero, x, jnp.sqrt(jnp.where(zero, 1, x)))
 
@@ -62,14 +62,14 @@ def sqrt_or_zero(x):
 @op(saves="none", backward_name=_by_dim("SumBackward0", "SumBackward1"),
     out=Out(refuses=out_dtypes.EXPECTED, takes_dtype=True))
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None):
-    """The sum of all elements, or along ``dim``; of integers in int64. See torch.sum."""
+    """Return the sum of all elements, or along ``dim``; of integers in int64. See torch.sum."""
     input = summand(input, dtype)
     return jnp.sum(input, check.wrap_dims(dim, input.ndim), dtype=input.dtype, keepdims=keepdim)
 
 
 @op(saves="none", function=False, backward_name="SumBackward1")
 def sum_to_size(input: Tensor, size: Size):
-    """The sum over the dims that broadcasting from ``size`` repeats. See torch.Tensor.sum_to_size."""
+    """Return the sum over the dims that broadcasting from ``size`` repeats. See torch.Tensor.sum_to_size."""
     more = input.ndim - len(size)
     differing = [n for n, m in zip(size, input.shape[more:], strict=True) if n not in (1, m)] if more >= 0 else size
     check.require(not differing, f"size {{{list(size)}}} is not expandable to size {{{list(input.shape)}}}.")
@@ -79,7 +79,7 @@ def sum_to_size(input: Tensor, size: Size):
 
 @op
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None):
-    """The sum with NaNs taken as zero. See torch.nansum."""
+    """Return the sum with NaNs taken as zero. See torch.nansum."""
     check.require(not promotion.is_complex(input.dtype), "nansum on CPU does not support complex inputs")
     if promotion.is_float(input.dtype):
         input = jnp.where(jnp.isnan(input), jnp.zeros((), input.dtype), input)
@@ -89,7 +89,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
 @op(saves=Saves("both", change=from_result.of_prod), backward_name=_by_dim("ProdBackward0", "ProdBackward1"),
     out=Out(refuses=out_dtypes.EXPECTED, takes_dtype=True))
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
-    """The product of all elements, or along ``dim``; of integers in int64. See torch.prod."""
+    """Return the product of all elements, or along ``dim``; of integers in int64. See torch.prod."""
     input = summand(input, dtype)
     if dim is None:
         return _product(input.reshape(-1), 0).reshape((1,) * input.ndim if keepdim else ())
@@ -100,7 +100,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
 def _product(input, axis: int):
-    """The product, with PyTorch's gradient: ``result / input``, and the signs of zeros if there is one in ``input``."""
+    """Return the product with PyTorch's gradient: ``result / input``, or the product of the others if there are zeros."""
     return jnp.prod(input, axis, dtype=input.dtype)
 
 
@@ -116,7 +116,7 @@ def _product_jvp(axis: int, primals, tangents):
 
 
 def _product_of_others(input, axis: int):
-    """For each element, the product of those before it times the product of those behind it."""
+    """Return, for each element, the product of all other elements."""
     one = jnp.ones_like(lax.slice_in_dim(input, 0, 1, axis=axis))
     n = input.shape[axis]
     before = lax.cumprod(jnp.concatenate([one, lax.slice_in_dim(input, 0, n - 1, axis=axis)], axis), axis)
@@ -126,7 +126,7 @@ def _product_of_others(input, axis: int):
 
 @op(saves="none", backward_name=_by_dim("MeanBackward0", "MeanBackward1"))
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None):
-    """The mean of all elements, or along ``dim``. See torch.mean."""
+    """Return the mean of all elements, or along ``dim``. See torch.mean."""
     found = np.dtype(input.dtype if dtype is None else dtype)
     whose = "Input" if dtype is None else "Optional"
     check.require(promotion.is_inexact(found), f"mean(): could not infer output dtype. {whose} dtype must be either "
@@ -136,14 +136,14 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
 
 def _mean(input, axes: tuple[int, ...], keepdim: bool):
     total = jnp.sum(wide(input), axes, keepdims=keepdim)
-    # Behind the barrier since XLA would turn a division by a constant into a product that may be off in the last bit.
+    # Without the barrier XLA would turn a division by a constant into a product that may differ in the last bit.
     count = jax.lax.optimization_barrier(jnp.asarray(_count(input.shape, axes), total.dtype))
     return divide(total, count).astype(input.dtype)
 
 
 @op(backward_name="DivBackward0")
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None):
-    """The mean of the elements that are not NaN. See torch.nanmean."""
+    """Return the mean of the elements that are not NaN. See torch.nanmean."""
     check.require(promotion.is_inexact(input.dtype), "nanmean(): expected input to have floating point or complex "
                   f"dtype but got {check.scalar_name(input.dtype)}")
     total = nansum(input, dim, keepdim, dtype=dtype)
@@ -152,13 +152,13 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
 
 @op(differentiable=False)
 def count_nonzero(input: Tensor, dim: Dims = None):
-    """How many elements are not zero. See torch.count_nonzero."""
+    """Return how many elements are not zero. See torch.count_nonzero."""
     return jnp.sum(input.astype(bool), check.wrap_dims(dim, input.ndim), dtype=jnp.int64)
 
 
 @op(aliases=("special.logsumexp",), saves=Saves("both", change=from_result.of_logsumexp))
 def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False):
-    """The logarithm of the sum of exponentials along ``dim``. See torch.logsumexp."""
+    """Return the logarithm of the sum of exponentials along ``dim``. See torch.logsumexp."""
     input = input.astype(promotion.to_float(input.dtype))
     axes = check.wrap_dims(dim, input.ndim)
     if _count(input.shape, axes) == 0:
@@ -169,7 +169,7 @@ def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False):
 # Variances -----------------------------------------------------------------------------------------------------------
 
 def _correction(dim, unbiased: bool | None, correction: float | None):
-    """``dim`` and the correction, from the overloads (unbiased), (dim, unbiased) and (dim, *, correction)."""
+    """Return ``dim`` and the correction from the overloads (unbiased), (dim, unbiased) and (dim, *, correction)."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if correction is None:
@@ -200,28 +200,28 @@ def _var_mean(name: str, input, dim, unbiased, keepdim, correction, finish=lambd
 @op
 def var(input: Tensor, dim: bool | Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None):
-    """The variance, divided by N - ``correction`` (1 by default). See torch.var."""
+    """Return the variance, divided by N - ``correction`` (1 by default). See torch.var."""
     return _var_mean("var", input, dim, unbiased, keepdim, correction)[0]
 
 
 @op(saves=Saves("both", change=from_result.of_std))
 def std(input: Tensor, dim: bool | Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None):
-    """The standard deviation: the square root of ``var``. See torch.std."""
+    """Return the standard deviation: the square root of ``var``. See torch.std."""
     return _var_mean("std", input, dim, unbiased, keepdim, correction, sqrt_or_zero)[0]
 
 
 @op(method=False)
 def var_mean(input: Tensor, dim: bool | Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None):
-    """The variance and the mean. See torch.var_mean."""
+    """Return the variance and the mean. See torch.var_mean."""
     return _var_mean("var_mean", input, dim, unbiased, keepdim, correction)
 
 
 @op(saves="both", method=False)
 def std_mean(input: Tensor, dim: bool | Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None):
-    """The standard deviation and the mean. See torch.std_mean."""
+    """Return the standard deviation and the mean. See torch.std_mean."""
     return _var_mean("std_mean", input, dim, unbiased, keepdim, correction, sqrt_or_zero)
 
 
@@ -229,7 +229,7 @@ def std_mean(input: Tensor, dim: bool | Dims = None, unbiased: bool | None = Non
 
 @jax.custom_jvp
 def shared(input, value):
-    """``value``, whose gradient is shared evenly by the elements of ``input`` equal to it (a NaN, by the NaNs)."""
+    """Return ``value``, whose gradient is shared evenly by the elements of ``input`` equal to it. NaNs count as equal."""
     return value
 
 
@@ -242,7 +242,7 @@ def _shared_jvp(primals, tangents):
 
 
 def nonempty(name: str, input, dims: tuple[int, ...] | None):
-    """Raises PyTorch's error if there is nothing to choose from, of all or along ``dims``."""
+    """Raise PyTorch's error if the input is empty, in all or along ``dims``."""
     if dims is None:
         check.require(input.size > 0, f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
                       "Specify the reduction dim with the 'dim' argument.")
@@ -252,7 +252,7 @@ def nonempty(name: str, input, dims: tuple[int, ...] | None):
 
 
 def along(name: str, choose, input, dim: int, keepdim: bool):
-    """The elements at the indices that ``choose(input, dim)`` gives along ``dim``, with those indices."""
+    """Return the elements at the indices ``choose(input, dim)`` along ``dim``, and these indices."""
     dim = check.wrap_dim(dim, input.ndim)
     nonempty(name, input, (dim,))
     if input.ndim == 0:
@@ -306,21 +306,21 @@ def _common(a, b):
 @op(returns="values indices", backward_name=_extreme_name("MaxBackward1", "MaxBackward0", "MaximumBackward0"),
     saves=Saves("both", checks=check.of_extreme, change=from_result.of_max), out=Out(refuses=out_dtypes.of_extreme))
 def max(input: Tensor, dim: Tensor | int | None = None, keepdim: bool = False, *, other: Tensor | None = None):
-    """The largest element; the largest along ``dim`` with its index; the larger of two tensors. See torch.max."""
+    """Return the largest element; the largest along ``dim`` with its index; the larger of two tensors. See torch.max."""
     return _extreme("max", jnp.max, _argmax, jnp.maximum, input, dim, keepdim, other)
 
 
 @op(returns="values indices", backward_name=_extreme_name("MinBackward1", "MinBackward0", "MinimumBackward0"),
     saves=Saves("both", checks=check.of_extreme, change=from_result.of_max), out=Out(refuses=out_dtypes.of_extreme))
 def min(input: Tensor, dim: Tensor | int | None = None, keepdim: bool = False, *, other: Tensor | None = None):
-    """The smallest element; the smallest along ``dim`` with its index; the smaller of two tensors. See torch.min."""
+    """Return the smallest element; the smallest along ``dim`` with its index; the smaller of two tensors. See torch.min."""
     return _extreme("min", jnp.min, _argmin, jnp.minimum, input, dim, keepdim, other)
 
 
 def _amax(name: str, reduce, input, dim, keepdim: bool):
     axes = check.wrap_dims(dim, input.ndim)
     nonempty(name, input, None if dim is None or dim == () else (dim,) if isinstance(dim, check.Int) else dim)
-    if not input.size and promotion.is_complex(input.dtype):        # its kernel has nothing to do
+    if not input.size and promotion.is_complex(input.dtype):        # PyTorch's kernel does not run
         return jnp.sum(input, axes, keepdims=keepdim)
     refuse(f"{reduce.__name__}_values_cpu", input, "c")
     found = _attained(input, reduce(lax.stop_gradient(input), axes, keepdims=True), axes)
@@ -329,7 +329,7 @@ def _amax(name: str, reduce, input, dim, keepdim: bool):
 
 @partial(jax.custom_jvp, nondiff_argnums=(2,))
 def _attained(input, value, axes: tuple[int, ...]):
-    """``value``, the extreme along ``axes``, whose gradient is shared evenly by the elements of ``input`` equal to it."""
+    """Return ``value``, the extreme along ``axes``. Its gradient is shared evenly by the elements of ``input`` equal to it."""
     return value
 
 
@@ -349,19 +349,19 @@ def _of_one_dtype(input, out) -> None:
 
 @op(saves=Saves("both", change=from_result.of_amax), out=Out(refuses_first=_of_one_dtype))
 def amax(input: Tensor, dim: int | tuple[int, ...] = (), keepdim: bool = False):
-    """The largest elements along ``dim``; ties share the gradient evenly. See torch.amax."""
+    """Return the largest elements along ``dim``; ties share the gradient evenly. See torch.amax."""
     return _amax("amax", jnp.max, input, dim, keepdim)
 
 
 @op(saves=Saves("both", change=from_result.of_amax), out=Out(refuses_first=_of_one_dtype))
 def amin(input: Tensor, dim: int | tuple[int, ...] = (), keepdim: bool = False):
-    """The smallest elements along ``dim``; ties share the gradient evenly. See torch.amin."""
+    """Return the smallest elements along ``dim``; ties share the gradient evenly. See torch.amin."""
     return _amax("amin", jnp.min, input, dim, keepdim)
 
 
 @op(returns="min max", saves="both", out=Out(refuses=out_dtypes.EXPECTED))
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False):
-    """The smallest and the largest elements. See torch.aminmax."""
+    """Return the smallest and the largest elements. See torch.aminmax."""
     refuse("aminmax_cpu", input, "c")
     axes = check.wrap_dims(None if dim is None else (dim,), input.ndim)
     if dim is None:
@@ -394,13 +394,13 @@ def _arg(name: str, choose, input, dim: int | None, keepdim: bool):
 
 @op(differentiable=False, out=Out(refuses=out_dtypes.EXPECTED))
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False):
-    """The index of the first largest element, of all or along ``dim``. See torch.argmax."""
+    """Return the index of the first largest element, of all or along ``dim``. See torch.argmax."""
     return _arg("argmax", _argmax, input, dim, keepdim)
 
 
 @op(differentiable=False, out=Out(refuses=out_dtypes.EXPECTED))
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False):
-    """The index of the first smallest element, of all or along ``dim``. See torch.argmin."""
+    """Return the index of the first smallest element, of all or along ``dim``. See torch.argmin."""
     return _arg("argmin", _argmin, input, dim, keepdim)
 
 
@@ -412,20 +412,20 @@ def _truth(reduce, input, dim, keepdim: bool):
 
 @op(differentiable=False, out=Out(refuses=out_dtypes.only_bool("all")))
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False):
-    """Whether all elements are true (uint8 for uint8). See torch.all."""
+    """Return whether all elements are true (uint8 for uint8). See torch.all."""
     return _truth(jnp.all, input, dim, keepdim)
 
 
 @op(differentiable=False, out=Out(refuses=out_dtypes.only_bool("any")))
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False):
-    """Whether any element is true (uint8 for uint8). See torch.any."""
+    """Return whether any element is true (uint8 for uint8). See torch.any."""
     return _truth(jnp.any, input, dim, keepdim)
 
 
 # Norms ---------------------------------------------------------------------------------------------------------------
 
 def vector_norm(input, p: float, axes: tuple[int, ...], keepdim: bool):
-    """The p-norm along ``axes`` of a floating or complex array, with PyTorch's derivatives (0 where the norm is 0)."""
+    """Return the p-norm along ``axes`` of a floating or complex array. As in PyTorch the derivative is 0 where the norm is 0."""
     if p == 2:
         square = lax.square(input.real) + lax.square(input.imag) if promotion.is_complex(input.dtype) \
             else lax.square(input)
@@ -441,7 +441,7 @@ def vector_norm(input, p: float, axes: tuple[int, ...], keepdim: bool):
 
 
 def _magnitude(x):
-    """The absolute value, with derivative 0 at 0."""
+    """Return the absolute value, with derivative 0 at 0."""
     return jnp.abs(x) if promotion.is_complex(x.dtype) else x * lax.stop_gradient(lax.sign(x))
 
 
@@ -478,7 +478,7 @@ def _refuse_empty(input, p: float, dim, axes: tuple[int, ...]) -> None:
     start = f"linalg.vector_norm cannot compute the {p:g} norm on "
     if dim is None or dim == ():
         check.require(input.size > 0, f"{start}an empty tensor because the operation does not have an identity")
-    for a in axes:      # the missing blank is PyTorch's
+    for a in axes:      # PyTorch's message lacks the blank too
         check.require(input.shape[a] > 0, f"{start}the dimension {a}because this dimension is empty and the operation "
                       "does not have an identity")
 
@@ -504,7 +504,7 @@ def _nuclear(input, dim, keepdim: bool):
     out=Out(refuses=out_dtypes.EXPECTED))
 def norm(input: Tensor, p: float | str | None = "fro", dim: Dims = None, keepdim: bool = False,
          dtype: dtype | None = None):
-    """The p-norm of all elements or along ``dim``; "fro" is 2, "nuc" the sum of singular values. See torch.norm."""
+    """Return the p-norm of all elements or along ``dim``; "fro" is 2, "nuc" the sum of singular values. See torch.norm."""
     if p == "nuc":
         return _nuclear(input if dtype is None else input.astype(dtype), dim, keepdim)
     check.require(not isinstance(p, str) or p == "fro", f"linalg.matrix_norm: Order {p} not supported.")
@@ -515,7 +515,7 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Dims = None, keepdim
 
 @op(saves="both")
 def dist(input: Tensor, other: Tensor, p: Scalar = 2):
-    """The p-norm of the difference. See torch.dist."""
+    """Return the p-norm of the difference. See torch.dist."""
     a, b = _common(input, other)
     check.require(promotion.is_inexact(a.dtype), "norm(): input dtype should be either floating point or complex. Got "
                   f"{check.scalar_name(a.dtype)} instead.")
@@ -524,7 +524,7 @@ def dist(input: Tensor, other: Tensor, p: Scalar = 2):
 
 @op(inplace=True, out=Out(refuses=out_dtypes.EXPECTED))
 def renorm(input: Tensor, p: Scalar, dim: int, maxnorm: Scalar):
-    """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
+    """Return each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
     check.require(p > 0, "renorm: non-positive-norm not supported")
     check.require(not isinstance(p, complex), "renorm: p must be real-valued")
     check.require(maxnorm >= 0, f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
@@ -533,6 +533,6 @@ def renorm(input: Tensor, p: Scalar, dim: int, maxnorm: Scalar):
     _check_norm_dtypes(np.dtype(input.dtype), None)
     others = tuple(a for a in range(input.ndim) if a != dim)
     long = vector_norm(wide(lax.stop_gradient(input)), p, others, True) > maxnorm
-    size = vector_norm(wide(jnp.where(long, input, 0)), p, others, True)        # no nan may come from slices that stay
+    size = vector_norm(wide(jnp.where(long, input, 0)), p, others, True)        # unchanged slices must not produce a nan
     factor = jnp.where(long, maxnorm / (size + 1e-7), jnp.ones((), size.dtype))
     return input * factor.astype(input.dtype)

@@ -46,17 +46,17 @@ from jtorch.ops.facts import (
 )
 from jtorch.ops.layout import ITERATED
 
-# What the annotations of bodies mean to a type checker; their text is what counts here.
+# The types of annotations for type checkers. ``@op`` reads only their text.
 Tensor = jax.Array
 Tensors = list[jax.Array]
-Number = Any            # a 0-dim array, or the default itself
+Number = Any            # a 0-dim array, or the default
 Scalar = float
 Size = tuple[int, ...]
 dtype = np.dtype
 
 
 class Marker:
-    """Stands for an array in a template: a tensor (``T``) or a Python number of one type."""
+    """A marker for an array in a template: a tensor (``T``) or a Python number of one type."""
 
     __slots__ = ("name", "number_type")
 
@@ -72,13 +72,13 @@ NUMBERS = {int: Marker("I", int), float: Marker("F", float), bool: Marker("B", b
 
 
 class Frozen(tuple):
-    """A static number with its type, since ``2 == 2.0 == True`` must be three different statics."""
+    """A static number with its type, since 2, 2.0 and True are equal but must be different statics."""
 
     __slots__ = ()
 
 
 def freeze(value):
-    """A hashable static that tells 1, 1.0 and True apart; lists and tuples become tuples."""
+    """Return a hashable static that distinguishes 1, 1.0 and True. Lists and tuples become tuples."""
     if isinstance(value, (list, tuple)):
         return tuple([freeze(v) for v in value])
     if value is True or value is False:
@@ -95,23 +95,23 @@ def freeze(value):
 
 
 _floats: dict[float, Frozen] = {}
-_zeros = {1.0: Frozen((float, "0.0")), -1.0: Frozen((float, "-0.0"))}       # by the sign, since they are equal
+_zeros = {1.0: Frozen((float, "0.0")), -1.0: Frozen((float, "-0.0"))}       # keyed by sign, since 0.0 == -0.0
 
 
 def frozen_float(value: float) -> Frozen:
-    """``freeze`` of a float, of those that were frozen last at once: Python takes as long to spell one as a small op does."""
+    """Return ``freeze`` of a float, with a cache, since formatting a float takes as long as a small op."""
     if not value:
         return _zeros[copysign(1.0, value)]
     found = _floats.get(value)
     if found is None:
-        if len(_floats) > 1000:         # as of NaN, none of which is equal to another
+        if len(_floats) > 1000:         # many NaNs, which never equal a cached key, fill the cache
             _floats.clear()
         found = _floats[value] = Frozen((float, repr(value)))
     return found
 
 
 def thaw(value):
-    """What the body sees of a static: the number itself, NumPy's dtype for a torch dtype."""
+    """Return the value that the body gets for a static: the number itself, or NumPy's dtype for a torch dtype."""
     if value.__class__ is Frozen:
         return value[0](value[1])
     if value.__class__ is tuple:
@@ -121,7 +121,7 @@ def thaw(value):
 
 @dataclass(frozen=True)
 class Param:
-    """One parameter of an op: its name, default, how it may be passed and what it may be."""
+    """One parameter of an op: its name, its default, and the kinds of arguments that it accepts."""
 
     name: str
     kind: str               # tensor, tensor_or_number, tensor_or_static, tensors, number, size, static
@@ -132,7 +132,7 @@ class Param:
 
     @property
     def is_dtype(self) -> bool:
-        """Whether it is a dtype, or None."""
+        """Whether the parameter is a dtype or None."""
         return self.annotation in ("dtype", "dtype | None", "dtypes.dtype | None")
 
 
@@ -149,7 +149,7 @@ def _kind(annotation: str) -> tuple[str, bool]:
     return ("size", True) if "Size" in parts else ("static", False)
 
 
-TOLD = "compute"        # the keyword by which a body is told the common dtype of its promoted arguments
+TOLD = "compute"        # the keyword by which a body gets the common dtype of its promoted arguments
 
 
 def _params(fn: Callable) -> tuple[Param, ...]:
@@ -165,7 +165,7 @@ def _params(fn: Callable) -> tuple[Param, ...]:
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class Op:
-    """Everything known about an op. Made by ``@op``; see its arguments."""
+    """The record of an op, made by ``@op``. See the arguments of ``op``."""
 
     name: str
     body: Callable
@@ -177,7 +177,7 @@ class Op:
     function: bool = True
     inplace: InPlace = NO_INPLACE
     out: Out = WITH_OUT
-    promote: Any = None         # a name in promotion.RULES
+    promote: Any = None         # a key of promotion.RULES
     promotes: tuple[str, ...] = ()
     opmath: bool = False
     exact: tuple[str, ...] = ()
@@ -207,13 +207,13 @@ class Op:
     result_dtype: Any = None
     autocast: Autocast | None = None
     loops: bool = False
-    layout: Any = None          # a Layout: which strides results have
+    layout: Any = None          # a Layout, which gives the strides of results
     in_parts: Callable | None = None
-    lies: Callable | None = None    # of a template: how each result lies on a mesh, as which argument (its number) or a sharding
-    arrival: Callable | None = None     # in which turn gradients come to the arguments: see arrival.py
+    lies: Callable | None = None    # template -> for each result an argument's number or a sharding
+    arrival: Callable | None = None     # the order in which gradients arrive at the arguments: see arrival.py
     tested: bool = True
     _functions: dict = field(default_factory=dict)
-    # What follows from these, as calls ask it:
+    # Facts derived from these, which calls read:
     asks_history_first: bool = field(init=False)
     has_history_in_place: bool = field(init=False)
     notes_origin: bool = field(init=False)
@@ -221,7 +221,7 @@ class Op:
     elementwise: bool = field(init=False)
     shapes_first: bool = field(init=False)
     counts_numbers: bool = field(init=False)
-    is_backward: ClassVar[bool] = False     # whether it is the backward of another op
+    is_backward: ClassVar[bool] = False     # True for the backward of another op
 
     def __post_init__(self):
         has_derivative = bool(self.differentiable or self.not_derived)
@@ -238,11 +238,11 @@ class Op:
         return f"<op {self.name}>"
 
     def read_from(self, template: tuple, count: int) -> int:
-        """The first of ``count`` arguments whose value is used. Of those before it, as of what was viewed, only shapes are."""
+        """Return the number of the first argument whose value is used. Only the shapes of earlier arguments are used."""
         return 0
 
     def function_of(self, template: tuple) -> Callable:
-        """The pure function of the arrays that ``template`` marks, its other arguments bound and promotion done."""
+        """Return a pure function of the arrays that ``template`` marks. It binds the other arguments and promotes."""
         found = self._functions.get(template)
         if found is None:
             if len(self._functions) > 1024:
@@ -251,11 +251,11 @@ class Op:
         return found
 
     def bound(self, template: tuple, body: Callable) -> Callable:
-        """Another body of the same parameters as a pure function of the arrays that ``template`` marks."""
+        """Return another body with the same parameters as a pure function of the arrays that ``template`` marks."""
         return _bound(self, template, body)
 
     def geometry(self, template: tuple, key: tuple, avals: Sequence) -> Any:
-        """What a view op's rule makes of (size, stride, offset) for tensors of these avals, the first being the base."""
+        """Return a view rule's result for the base's (size, stride, offset) and tensors of these avals; the first is the base."""
         assert self.view is not None
         left = iter(avals[1:])
         args = [_fill(t, left) for t in template[1:]]
@@ -268,18 +268,18 @@ class Op:
         return self.view.geometry(*key, *plain, **keywords)
 
     def uncast(self, template: tuple, avals: Sequence) -> list[bool]:
-        """Which of the arrays that ``template`` marks are computed with as they are, and not cast to a common dtype first."""
+        """Return which arrays of ``template`` are not cast to the common dtype first."""
         if self.promote is None:
             return [True] * len(avals)
         common, taking, given = self._promoted(template, avals)
         return [a.np == common or not any([a is x for x in taking]) for a in given]
 
     def common_dtype(self, template: tuple, avals: Sequence) -> np.dtype:
-        """The dtype that the op computes in, where it promotes its arguments; else the first argument's."""
+        """Return the dtype in which the op computes if it promotes its arguments, else the first argument's dtype."""
         return avals[0].np if self.promote is None else self._promoted(template, avals)[0]
 
     def _promoted(self, template: tuple, avals: Sequence) -> tuple[np.dtype, list, list]:
-        """The common dtype, the avals it is that of, and all."""
+        """Return (the common dtype, the avals that promote to it, all avals)."""
         left = iter(avals)
         given = [(p, t, next(left)) for p, t in zip(self.params, template, strict=True) if t.__class__ is Marker]
         taking = [(t, a) for p, t, a in given if (p.name in self.promotes if self.promotes else p.kind.startswith("tensor"))]
@@ -287,28 +287,28 @@ class Op:
         return common, [a for _, a in taking], [a for _, _, a in given]
 
     def has_number(self, template: tuple) -> bool:
-        """Whether an operand is a number; ``alpha`` and ``value`` are none."""
+        """Return whether an operand is a number. ``alpha`` and ``value`` are no operands."""
         return any([t.number_type is not None for p, t in zip(self.params, template, strict=True)
                     if t.__class__ is Marker and p.name not in ("alpha", "value")])
 
     def underived_name(self, template: tuple) -> str:
-        """What the error of a derivative that there is none of calls the op."""
+        """Return the op's name in the error for its missing derivative."""
         return self.not_derived(template) if callable(self.not_derived) else self.name
 
     def check_of(self, template: tuple) -> Callable | None:
-        """The pure function of the same arrays that says whether their values are wrong, if any: (bool, int64 detail)."""
+        """Return a pure function of the arrays that checks their values, (is something wrong, int64 detail), or None."""
         if self.value_check is None or not (self.checked_where is None or self.checked_where(template)):
             return None
         return self.bound(template, self.value_check[0])
 
     def flag_of(self, template: tuple) -> Callable:
-        """The same without the detail, which nobody asks for where nothing is wrong."""
+        """Return ``check_of`` without the detail, which is only needed for errors."""
         check = self.check_of(template)
         assert check is not None
         return lambda *arrays: check(*arrays)[0]
 
 
-@functools.cache        # one for each view op, which a loop over the places of a tensor asks for at each
+@functools.cache        # cached, since a loop over a tensor's elements reads it for each view
 def _parameters(fn: Callable) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(fn).parameters
 
@@ -317,7 +317,7 @@ def _bound(op: Op, template: tuple, body: Callable) -> Callable:
     kw = [p.keyword_only for p in op.params]
     number_types = [t.number_type for t in template if t.__class__ is Marker]
     for p, t in zip(op.params, template, strict=True):
-        if p.is_dtype:      # NumPy's dtypes and their names are none
+        if p.is_dtype:      # NumPy's dtypes and their names are not accepted
             given = list(t) if t.__class__ is tuple else thaw(t) if t.__class__ is Frozen else getattr(t, "given", t)
             dtypes.as_dtype(given, op.name.removeprefix("nn.functional.").replace(".", "_"))
 
@@ -338,14 +338,14 @@ def _bound(op: Op, template: tuple, body: Callable) -> Callable:
 
 
 def _as_float(number: Any) -> Any:
-    """A bool as an int, and a complex number that is real as that."""
+    """Return a bool as an int, and a complex number with a zero imaginary part as a real number."""
     if number.__class__ is bool:
         return int(number)
     return number.real if number.__class__ is complex and not number.imag else number
 
 
 def _check_complex(op: Op, template: tuple, args: list) -> None:
-    """RuntimeError where a number is complex that is no operand, and the tensors are real."""
+    """Raise RuntimeError if a number that is no operand is complex and the tensors are real."""
     given = [a for p, t, a in zip(op.params, template, args, strict=True)
              if (p.kind == "number" and t is NUMBERS[complex] and (p.name != "alpha" or op.promote is None))
              or (p.kind == "static" and p.name != "ord" and a.__class__ is complex and a.imag)]
@@ -364,7 +364,7 @@ def _fill(t, left):
 
 
 def argument_of(op: Op, template: tuple, arrays: Iterable, name: str) -> Any:
-    """The argument of that name in a call of a template on arrays, or what stands for them."""
+    """Return an argument by name, for a template and its arrays or placeholders."""
     left = iter(arrays)
     return [_fill(t, left) for t in template][[p.name for p in op.params].index(name)]
 
@@ -374,7 +374,7 @@ def _marks(t: tuple) -> bool:
 
 
 def _promote(op: Op, template: tuple, args: list) -> np.dtype:
-    """Casts the promoted arguments to the dtype the op computes in and gives them one shape, in place; that dtype."""
+    """Cast the promoted arguments to the op's dtype and broadcast them, in ``args``. Return the dtype."""
     taking = [i for i, p in enumerate(op.params) if template[i].__class__ is Marker
               and (p.name in op.promotes if op.promotes else p.kind.startswith("tensor"))]
     if op.refuses is not None:
@@ -396,7 +396,7 @@ def _promote(op: Op, template: tuple, args: list) -> np.dtype:
 
 
 def _is_exact(op: Op, p: Param, mark: Marker, array) -> bool:
-    """Whether a number is not rounded to the tensors' dtype, if that has 16 bits; a 0-dim tensor only where it is named."""
+    """Return whether a number is not rounded to the tensors' 16-bit dtype. A 0-dim tensor must be named by ``exact``."""
     return bool(op.exact) and not array.ndim and (p.name in op.exact or (mark is not T and p.kind != "number"))
 
 
@@ -409,7 +409,7 @@ def _operand(mark: Marker, array) -> tuple[np.dtype, int]:
 def _cast(array, compute: np.dtype, mark: Marker, name: str, *, in_result: bool):
     if name in ("alpha", "beta") and mark.number_type is bool and compute != np.bool_:
         raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
-    refused = (complex,) if name == "value" else (float, complex)       # ``addcmul`` makes it whole
+    refused = (complex,) if name == "value" else (float, complex)       # ``addcmul`` truncates it
     if mark.number_type in refused and not in_result and not promotion.is_inexact(compute):
         raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     if name == "alpha" and mark.number_type is complex and not promotion.is_complex(compute):
@@ -423,57 +423,57 @@ OPS: dict[str, Op] = {}
 def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool | None = None, promotes: str = "",
        aliases: Sequence[str] = (), operators: Sequence[str] = (), returns: str = "", writes: str = "", exact: str = "",
        fits: str = "", **facts) -> Any:
-    """Declares an op. All arguments say what is not the default.
+    """Declare an op. All arguments are optional; they list what differs from the defaults.
 
-    name:       PyTorch's dotted name (``linalg.inv``) where it is not the body's.
-    aliases:    further dotted names of the same op; dotless ones are methods too.
-    operators:  ``__add__ __radd__ __iadd__`` …
-    method, function:  which forms exist. Methods by default for dotless names.
+    name:       PyTorch's dotted name (``linalg.inv``), if it is not the body's name.
+    aliases:    further dotted names of the op; names without a dot are methods too.
+    operators:  the Python operators: ``__add__ __radd__ __iadd__`` …
+    method, function:  the forms that exist. By default names without a dot are methods too.
     inplace, out, view, saves, memory:  groups of facts: see ``facts.py``. ``inplace=True``, ``view=_geometry`` and
-                ``saves="none"`` say the first fact of a group.
+                ``saves="none"`` give the first fact of a group.
     promote:    ``numeric`` (compute and return the common dtype), ``int_to_float`` (integers become the default dtype),
                 ``bool`` (compute in the common dtype, the body returns bool). The promoted arguments are cast and
-                broadcast against each other before the body sees them. ``promotes``: their names, where not all tensors.
-    opmath:     16-bit floats are computed in float32, PyTorch's ``opmath_type``: the body gets and returns that, and its result
-                is rounded once. ``exact``: the arguments whose numbers are not rounded to 16 bits before. A body with a keyword
-                ``compute`` is told the common dtype, and gets operands of one element as those of no dims.
-    fits:       numbers that overflow in the result's dtype are errors: names (``alpha``), each with the rule after a colon
-                where there is another one (``weight:opmath``); see ``dispatch/numbers.py``. Bodies check static ones.
-    through_storage: the result shows elements of the storage that the argument itself may not show (as_strided).
-    creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and so on.
+                broadcast before the body gets them. ``promotes``: their names, if not all tensors are promoted.
+    opmath:     16-bit floats are computed in float32, PyTorch's ``opmath_type``: the body gets and returns float32, and its
+                result is rounded once. ``exact``: arguments whose numbers are not rounded to 16 bits first. A body with a
+                keyword ``compute`` gets the common dtype, and gets operands of one element as 0-dim arrays.
+    fits:       numbers that must not overflow in the result's dtype: names (``alpha``), each possibly with a rule after a
+                colon (``weight:opmath``); see ``dispatch/numbers.py``. Bodies check static numbers.
+    through_storage: the result may show elements of the storage that the argument does not show (as_strided).
+    creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and similar parameters.
     dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
-    backward_name:  PyTorch's ``grad_fn`` name where it is not the op's in camel case + ``Backward0``, or a function of
-                the template that gives it. ``backward_name_by_shapes``: of it and the arguments' shapes.
-    differentiable: False where PyTorch gives the result no ``grad_fn``.
-    not_derived: PyTorch gives the result a ``grad_fn`` whose backward raises; a function of the template where its error calls
-                the op something else.
-    composite:  PyTorch makes it of other calls, so that the error of a view that may not be used any more comes after its own.
-    looks_at_history: that error is raised though the op is not differentiable.
+    backward_name:  PyTorch's ``grad_fn`` name, or a function of the template that returns it. The default is the op's name in
+                camel case + ``Backward0``. ``backward_name_by_shapes``: a function of the template and the arguments' shapes.
+    differentiable: False if PyTorch gives the result no ``grad_fn``.
+    not_derived: PyTorch gives the result a ``grad_fn`` whose backward raises. True, or a function of the template that returns
+                the op's name in the error.
+    composite:  PyTorch composes the op of other calls, so errors of invalidated views come after the op's own errors.
+    looks_at_history: errors of invalidated views are raised even though the op is not differentiable.
     returns:    field names of the named tuple returned (``values indices``).
     writes:     names of arguments that the last outputs are written into (``running_mean running_var``).
-    by:         an op that makes what is written into them, in a call of its own: of them, the outputs, and the argument that
-                has the name of its last parameter, a number.
+    by:         an op that computes the written values in a call of its own. Its arguments are the old values, the outputs, and
+                the argument (a number) with the name of its last parameter.
     value_check: (flag, error): ``flag(*args) -> (bad, detail)`` of arrays, ``error(detail, *args) -> Exception``.
-    checked_where: a function of the template: whether its values are checked; by default always.
-    warns:      a function of all arguments, in order, that gives PyTorch's warnings at each call (a body is traced once): the
-                avals of tensors (which come first), other arguments as they are.
-    refuses:    a function of the promoted arguments' dtypes, before promotion, that raises where they are not allowed.
-    numbers_only: PyTorch takes plain numbers for all of its tensors at once.
-    result_dtype: the dtype of results whatever the arguments' common dtype is, where no kernel is asked.
-    layout:     how results lie in memory where arguments are not contiguous: one of ``layout.py``; None where they are contiguous
-                then too. By default ``ITERATED`` for ops that promote, and None for others.
-    autocast:   what autocast does to its arguments: by default what PyTorch's lists (``autocast.py``) say.
-    loops:      there may be a loop in the body, in JAX's functions too (or in its derivative): it is traced with the jits inside.
-                Without them, which is quicker, a loop would be unrolled.
-    in_parts:   the op as two calls, for where its backward is part of another program than itself: what backward would compute
-                again, and backward from that. A function of the template, of what is asked of the vjp (needs, given) and of its
-                avals, that gives for both the name of an op, its template, and which of the vjp's arguments (and of the first's
-                result, which comes last) it takes, by number; or None.
-    lies:       how results lie on a mesh, where that is not XLA's choice: a function of the template that gives, for each of
-                them, the number of the argument that it lies as, a sharding, or None.
-    arrival:    which gradients come to leaves later, since PyTorch makes the op of several, which have nodes of their own: a
-                function of the template, the avals and the edges that gives turns by the number of the argument (``arrival.py``).
-    tested:     False keeps the op out of the generated matrix.
+    checked_where: a function of the template that returns whether values are checked; by default always.
+    warns:      a function that gives PyTorch's warnings at each call, since a body is traced only once. Its arguments are the
+                op's arguments in order, with avals in place of tensors.
+    refuses:    a function of the promoted arguments' dtypes before promotion that raises for unsupported dtypes.
+    numbers_only: PyTorch accepts plain numbers for all tensor arguments at once.
+    result_dtype: the dtype of results, for errors of calls without a kernel, if it is not the common dtype.
+    layout:     the strides of results for non-contiguous arguments: one of ``layout.py``, or None for contiguous results. By
+                default ``ITERATED`` for ops that promote, and None for others.
+    autocast:   the policy under autocast; by default PyTorch's lists (``autocast.py``) decide.
+    loops:      the body or its derivative may contain a loop, perhaps inside JAX's functions. Then jits inside are not inlined;
+                inlining is faster but would unroll loops.
+    in_parts:   splits the op's backward in two calls, if backward belongs to another program than the forward: an op for the
+                values that backward would recompute, and an op for the gradients. A function of the template, of the vjp's
+                (needs, given) and of its avals. It returns for both calls the op's name, its template and the numbers of the
+                vjp's arguments that it takes, the first call's result being the last; or None.
+    lies:       the shardings of results on a mesh, if XLA should not choose. A function of the template that returns for each
+                result the number of an argument with the same sharding, a sharding, or None.
+    arrival:    the order in which gradients arrive at leaves, for ops that PyTorch composes of several nodes. A function of the
+                template, avals and edges that returns turns by argument number (``arrival.py``).
+    tested:     False excludes the op from the generated tests.
     """
     if fn is None:
         return lambda f: op(f, name=name, method=method, promotes=promotes, aliases=aliases, operators=operators,
@@ -490,7 +490,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
 
 
 def _completed(name: str, facts: dict) -> dict:
-    """The facts in their groups, and those that follow from others."""
+    """Return the facts in their groups, completed by facts that follow from others."""
     facts = {k: grouped(k, v) if k in GROUPS else v for k, v in facts.items()}
     promotes, is_view = facts.get("promote") is not None, facts.get("view") is not None
     facts["inplace"] = _with_form(facts.get("inplace"), InPlace, promotes)
@@ -501,5 +501,5 @@ def _completed(name: str, facts: dict) -> dict:
 
 
 def _with_form(group: Any, cls: type, default: bool) -> Any:
-    """A group that says whether there is the form it is about."""
+    """Return a group with its ``form`` set, by default to ``default``."""
     return cls(form=default) if group is None else replace(group, form=default) if group.form is None else group

@@ -1,7 +1,7 @@
 """Scattering: values written to or combined at indexed places. See torch.scatter, scatter_reduce and index_reduce.
 
-Gradients are PyTorch's: of ``amax`` and ``amin`` they are shared evenly between all that attain the extreme, of
-``prod`` they are right also where there are zeros.
+Gradients are PyTorch's. Those of ``amax`` and ``amin`` are shared evenly by all elements equal to the extreme; those of
+``prod`` are correct even with zeros.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jtorch.ops.registry import Number, T, Tensor, op
 
 
 def _places(input, dim: int, index) -> tuple:
-    """The ``.at[]`` of an index array along ``dim``; the other dims count along themselves."""
+    """Return the argument of ``.at[]`` for an index array along ``dim``; other dims are indexed by position."""
     return tuple(small(index, input.shape[d]) if d == dim else jax.lax.broadcasted_iota(np.int32, index.shape, d)
                  for d in range(input.ndim))
 
@@ -43,7 +43,7 @@ def _check_scatter(input, dim: int, index, src=None) -> None:
 
 
 def _prepared(input, dim: int, index, src) -> tuple[jax.Array, tuple, jax.Array] | None:
-    """(input, places, values), all with at least one dim, the values cut to the index's shape; None: nothing to do."""
+    """Return (input, indices, values) with at least one dim, the values cut to the index's shape, or None without indices."""
     dim = check.wrap_dim(dim, input.ndim)
     _check_scatter(input, dim, index, src)
     if not index.size:
@@ -57,7 +57,7 @@ def _prepared(input, dim: int, index, src) -> tuple[jax.Array, tuple, jax.Array]
     out=Out(refuses=out_dtypes.EXPECTED, not_expanded=True), fits="src value")
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None,
             reduce: str | None = None):
-    """``src`` (or one value) written to ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter."""
+    """Return ``src`` (or one value) written to ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter."""
     check.require(reduce in (None, "add", "multiply"), "reduce argument must be either add or multiply.")
     src = value if src is None else src
     if src is None:
@@ -82,7 +82,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None 
 @op(inplace=True, value_check=at_dim(0, RuntimeError), memory=Memory(apart=True), saves=Saves(frees=beyond_first),
     out=Out(refuses=out_dtypes.EXPECTED))
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor):
-    """``src`` added at ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter_add."""
+    """Return ``src`` added at ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter_add."""
     found = _prepared(input, dim, index, src)
     if found is None:
         return input
@@ -92,7 +92,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor):
 @op(inplace=True, value_check=at_dim(0, RuntimeError), saves="both", memory=Memory(apart=True),
     out=Out(refuses=out_dtypes.EXPECTED))
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True):
-    """Values combined by sum, prod, mean, amax or amin at indexed places. See torch.scatter_reduce."""
+    """Return values combined by sum, prod, mean, amax or amin at indexed places. See torch.scatter_reduce."""
     check.require(reduce in ("sum", "prod", "mean", "amax", "amin"), "reduce argument must be either sum, prod, mean, "
                   f"amax or amin, got {reduce}")
     found = _prepared(input, dim, index, src)
@@ -102,7 +102,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 @op(inplace=True, value_check=at_dim(0, message="index out of range in self"), saves="both", memory=Memory(apart=True),
     out=Out(refuses=out_dtypes.EXPECTED))
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True):
-    """Slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
+    """Return slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
     check.require(reduce in ("prod", "mean", "amax", "amin"), "index_reduce(): Expected reduce to be one of prod, "
                   f"mean, amax or amin but got {reduce}.")
     dim = check.wrap_dim(dim, input.ndim)
@@ -173,7 +173,7 @@ def _scatter_extreme(reduce: str, start, x, at: tuple, values):
 
 @_scatter_extreme.defjvp
 def _scatter_extreme_jvp(reduce: str, primals, tangents):
-    """Shared between all that attain the extreme; PyTorch counts ``x`` among them even where it is not included."""
+    """Return the tangent, shared by all elements equal to the extreme. PyTorch counts ``x`` even if it is not included."""
     start, x, at, values = primals
     result = _scatter_extreme(reduce, start, x, at, values)
     own, counted = (promotion.cast(a == result, x.dtype) for a in (start, x))
@@ -198,10 +198,10 @@ def _scatter_prod_jvp(primals, tangents):
 
 
 def _in_two_parts(x, at: tuple, values):
-    """The product as that of the factors that are 0 and that of the others, whose derivatives are divisions.
+    """Return the product of zero factors times the product of other factors, whose derivatives are divisions.
 
-    Zeros are multiplied by way of their sums of powers (Newton's identities), which have derivatives where they are: the
-    first three are right. Of more zeros at one place these derivatives are 0.
+    Zeros are multiplied by their power sums (Newton's identities), which are differentiable at 0. The
+    first three derivatives are correct. With more zeros at one element these derivatives are 0.
     """
     one = jnp.ones((), x.dtype)
     others = _scatter_others(jnp.where(x == 0, one, x), at, jnp.where(values == 0, one, values))
@@ -215,7 +215,7 @@ def _in_two_parts(x, at: tuple, values):
 
 @jax.custom_jvp
 def _scatter_others(x, at: tuple, values):
-    """The product of factors none of which is 0."""
+    """Return the product of nonzero factors."""
     return _at(x, at).multiply(values, mode="promise_in_bounds")
 
 

@@ -15,7 +15,7 @@ _START = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "amax": -np.inf, "amin": np.inf}
 
 
 def _bounds(lengths, offsets, axis: int):
-    """Where each segment ends, and the first one begins, along the last dim."""
+    """Return the start of the first segment and the end of each segment, along the last dim."""
     if offsets is not None:
         return offsets.astype(np.int64)
     ends = jnp.cumsum(lengths.astype(np.int64), axis)
@@ -54,7 +54,7 @@ def _check(data, reduce: str, lengths, indices, offsets, axis: int) -> None:
 @op(method=False, value_check=(_wrong_lengths, _lengths_error), out=False, aliases=("_segment_reduce",), loops=True)
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None,
                    offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: float | None = None):
-    """The sum, mean, product or extreme of each run of slices along ``axis``. See torch.segment_reduce."""
+    """Return the sum, mean, product or extreme of each run of slices along ``axis``. See torch.segment_reduce."""
     axis = check.wrap_dim(axis, data.ndim)
     _check(data, reduce, lengths, indices, offsets, axis)
     reduce = _SPELLINGS.get(reduce, reduce)
@@ -70,7 +70,7 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
 
 
 def _segment_of(bounds, n: int):
-    """The segment of each of ``n`` places; the one after the last for places in none."""
+    """Return the segment of each of ``n`` elements. Elements in no segment get the number after the last."""
     def of_row(row):
         found = jnp.searchsorted(row[1:], jnp.arange(n), side="right")
         return jnp.where(jnp.arange(n) < row[0], row.shape[0] - 1, found)
@@ -83,7 +83,7 @@ def _broadcast(x, axis: int, shape: tuple[int, ...]) -> Any:
 
 
 def _mean(total, counts, axis: int, initial):
-    """Sums by their counts; of an empty segment ``initial``, or NaN."""
+    """Return sums divided by counts. An empty segment gives ``initial``, or NaN."""
     counts = _broadcast(counts, axis, total.shape)
     empty = jnp.asarray(np.nan, total.dtype) if initial is None else total
     return jnp.where(counts == 0, empty, total / jnp.maximum(counts, 1).astype(total.dtype))

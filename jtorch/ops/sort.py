@@ -15,11 +15,11 @@ from jtorch.ops.registry import Number, Tensor, op
 
 # Sorting -------------------------------------------------------------------------------------------------------------
 # NaN is greater than all numbers, in either direction; all sorts are stable. XLA sorts single integers several times
-# faster than floats or pairs, so what fits is sorted as (order of the element, index) packed into 64 bits.
+# faster than floats or pairs, so small elements are sorted as (order of the element, index) packed into 64 bits.
 
 
 def _order(x):
-    """Signed integers in the same order as ``x``: NaN last, -0 equal to 0."""
+    """Return signed integers in the same order as ``x``, with NaN last and -0 equal to 0."""
     bits = 8 * x.dtype.itemsize
     if promotion.is_float(x.dtype):
         top = np.iinfo(f"int{bits}").max
@@ -31,7 +31,7 @@ def _order(x):
 
 
 def _argsorted(input, dim: int, descending: bool = False):
-    """The indices that sort ``input`` along ``dim``, counted from the front."""
+    """Return the indices that sort ``input`` along ``dim``, counted from the front."""
     order = _order(lax.stop_gradient(input))
     order = ~order if descending else order
     index = lax.broadcasted_iota(jnp.int64, input.shape, dim)
@@ -46,7 +46,7 @@ def _take(input, index, dim: int):
 
 
 def _sorted(input, dim: int, descending: bool = False):
-    """``input`` sorted along ``dim``, with the indices of its elements."""
+    """Return ``input`` sorted along ``dim``, and the indices of its elements."""
     dim = check.wrap_dim(dim, input.ndim)
     if input.ndim == 0:
         return input, jnp.zeros((), jnp.int64)
@@ -62,7 +62,7 @@ def _refuse_complex(name: str, input) -> None:
     backward_name=lambda template: f"SortBackward{int(bool(template[3]))}", layout=LIKE_FIRST,
     out=Out(refuses=out_dtypes.EXPECTED))
 def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False):
-    """The elements in order along ``dim``, with their indices; always stable. See torch.sort."""
+    """Return the elements in order along ``dim``, with their indices; always stable. See torch.sort."""
     dim = check.wrap_dim(dim, input.ndim)
     _refuse_complex("Sort", input)
     return _sorted(input, dim, descending)
@@ -70,22 +70,22 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
 
 @op(differentiable=False, composite=True, layout=LIKE_FIRST)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False):
-    """The indices that sort ``input`` along ``dim``. See torch.argsort."""
+    """Return the indices that sort ``input`` along ``dim``. See torch.argsort."""
     return sort(input, dim, descending)[1]
 
 
 @op(saves=Saves(checks=check.nothing), backward_name="SortBackward0", layout=LIKE_FIRST,
     out=Out(refuses=out_dtypes.EXPECTED))
 def msort(input: Tensor):
-    """The elements in order along the first dimension. See torch.msort."""
+    """Return the elements in order along the first dimension. See torch.msort."""
     return sort(input, 0)[0]
 
 
 def _top_index(x, k: int, largest: bool):
-    """The indices of the ``k`` first in order along the last dimension."""
+    """Return the indices of the ``k`` largest or smallest elements along the last dimension."""
     if x.dtype.itemsize > 4 or (x.dtype.kind in "iu" and x.dtype.itemsize == 4):
         return lax.slice_in_dim(_argsorted(x, x.ndim - 1, largest), 0, k, axis=-1)
-    # lax.top_k is fastest for float32, and puts NaN first and a NaN with a sign last
+    # lax.top_k is fastest for float32; it puts NaN first and negative NaN last
     key = x.astype(jnp.float32)
     key = jnp.where(key == 0, 0, key if largest else -key)
     nan = np.uint32(0x7FC00000 if largest else 0xFFC00000).view(np.float32)
@@ -94,7 +94,7 @@ def _top_index(x, k: int, largest: bool):
 
 @op(saves=Saves(checks=check.nothing), returns="values indices", out=Out(refuses=out_dtypes.EXPECTED))
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
-    """The ``k`` largest (or smallest) elements along ``dim``, always in order, with their indices. See torch.topk."""
+    """Return the ``k`` largest (or smallest) elements along ``dim``, always in order, with their indices. See torch.topk."""
     _refuse_complex("topk", input)
     check.require(input.dtype != bool, "topk does not support bool dtypes on CPU")
     dim = check.wrap_dim(dim, input.ndim)
@@ -109,7 +109,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 # Order statistics ----------------------------------------------------------------------------------------------------
 
 def _at(index, position, dim: int):
-    """The indices at ``position``, an int or one position for each row."""
+    """Return the indices at ``position``, an int or one position for each row."""
     if isinstance(position, check.Int):
         return lax.slice_in_dim(index, position, position + 1, axis=dim)
     return _take(index, position, dim)
@@ -117,7 +117,7 @@ def _at(index, position, dim: int):
 
 @op(saves=Saves(checks=check.nothing), returns="values indices", out=Out(refuses=out_dtypes.OF_KTHVALUE))
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False):
-    """The ``k``-th smallest element along ``dim``, with its index. See torch.kthvalue."""
+    """Return the ``k``-th smallest element along ``dim``, with its index. See torch.kthvalue."""
     dim = check.wrap_dim(dim, input.ndim)
     nonempty("kthvalue", input, (dim,))
     check.require(1 <= k <= (input.shape[dim] if input.ndim else 1),
@@ -133,7 +133,7 @@ def _median_index(skip_nan: bool):
         if not promotion.is_float(input.dtype):
             return _at(index, (n - 1) // 2, dim)
         numbers = jnp.sum(~jnp.isnan(values), dim, keepdims=True, dtype=jnp.int64)
-        # the first NaN stands behind the numbers
+        # the first NaN follows the numbers
         position = jnp.maximum(numbers - 1, 0) // 2 if skip_nan else jnp.where(numbers < n, numbers, (n - 1) // 2)
         return _at(index, position, dim)
     return choose
@@ -162,14 +162,14 @@ def _with_dim(name: str):
 @op(returns="values indices", backward_name=_with_dim("Median"),
     saves=Saves("both", checks=check.of_extreme, change=from_result.of_max), out=Out(refuses=out_dtypes.OF_MEDIAN))
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False):
-    """The median (of an even number, the lower), of all or along ``dim`` with its index. See torch.median."""
+    """Return the median (of an even number, the lower), of all or along ``dim`` with its index. See torch.median."""
     return _median("median", input, dim, keepdim)
 
 
 @op(returns="values indices", backward_name=_with_dim("Nanmedian"),
     saves=Saves("both", checks=check.of_extreme, change=from_result.of_max), out=Out(refuses=out_dtypes.OF_MEDIAN))
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False):
-    """The median of the elements that are not NaN. See torch.nanmedian."""
+    """Return the median of the elements that are not NaN. See torch.nanmedian."""
     return _median("nanmedian", input, dim, keepdim)
 
 
@@ -179,13 +179,13 @@ def _mode_index(input, dim: int):
     place = lax.broadcasted_iota(jnp.int64, values.shape, dim)
     new = lax.slice_in_dim(values, 1, n, axis=dim) != lax.slice_in_dim(values, 0, n - 1, axis=dim)
     new = jnp.concatenate([jnp.ones_like(lax.slice_in_dim(values, 0, 1, axis=dim), bool), new], dim)
-    length = place - lax.cummax(jnp.where(new, place, 0), dim)      # of the run of equal elements so far
+    length = place - lax.cummax(jnp.where(new, place, 0), dim)      # length of the current run of equal elements
     return _at(index, jnp.argmax(length, dim, keepdims=True), dim)
 
 
 @op(saves=Saves(checks=check.nothing), returns="values indices", out=Out(refuses=out_dtypes.OF_MODE))
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False):
-    """The most frequent element along ``dim`` (the smallest such), with its last index. See torch.mode."""
+    """Return the most frequent element along ``dim`` (the smallest such), with its last index. See torch.mode."""
     dim = check.wrap_dim(dim, input.ndim)
     refuse("mode_cpu", input, "c")
     return along("mode", _mode_index, input, dim, keepdim)
@@ -207,7 +207,7 @@ def _check_quantile(input, q, interpolation: str) -> None:
 
 
 def _ranks(rows, q, skip_nan: bool):
-    """Where in each sorted row the quantiles ``q`` lie, as floating-point positions."""
+    """Return the floating-point positions of the quantiles ``q`` in each sorted row."""
     numbers = jnp.sum(~jnp.isnan(rows), -1, keepdims=True).astype(rows.dtype)
     n = rows.shape[-1]
     shape = (*rows.shape[:-1], q.shape[0])
@@ -258,7 +258,7 @@ def _q_error(detail, *args, **options):
     out=Out(refuses=out_dtypes.refusal("quantile() out tensor must be same dtype as the input tensor")))
 def quantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
              interpolation: str = "linear"):
-    """The ``q``-th quantiles, of all or along ``dim``. See torch.quantile."""
+    """Return the ``q``-th quantiles, of all or along ``dim``. See torch.quantile."""
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
@@ -266,7 +266,7 @@ def quantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: 
     out=Out(refuses=out_dtypes.refusal("quantile() out tensor must be same dtype as the input tensor")))
 def nanquantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
                 interpolation: str = "linear"):
-    """The quantiles of the elements that are not NaN. See torch.nanquantile."""
+    """Return the quantiles of the elements that are not NaN. See torch.nanquantile."""
     return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
@@ -297,7 +297,7 @@ def _check_rows(sequence, values, start: str) -> None:
 
 
 def _search(sequence, values, right: bool, out_int32: bool):
-    """How many elements of the sorted ``sequence`` stand before each of ``values``; all of them before NaN."""
+    """Return how many elements of the sorted ``sequence`` precede each of ``values``. All precede NaN."""
     found = promotion.result_type([(np.dtype(a.dtype), promotion.DIM if a.ndim else promotion.ZERO_DIM)
                                    for a in (sequence, values)])
     sequence, values = sequence.astype(found), values.astype(found)
@@ -330,7 +330,7 @@ _REFUSED = out_dtypes.refusal(
     out=Out(refuses=_REFUSED))
 def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Tensor | None = None):
-    """Where in the sorted rows of ``sorted_sequence`` the values would be inserted. See torch.searchsorted."""
+    """Return the positions at which the values would be inserted into sorted rows. See torch.searchsorted."""
     _check_search(sorted_sequence, input, sorter, side, right)
     if sorter is not None:
         sorted_sequence = jnp.take_along_axis(sorted_sequence, sorter, -1, mode="clip")
@@ -340,6 +340,6 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: 
 @op(method=False, differentiable=False, loops=True,
     out=Out(refuses=_REFUSED))
 def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False):
-    """The index of the bucket between the sorted ``boundaries`` that each value is in. See torch.bucketize."""
+    """Return the index of the bucket between the sorted ``boundaries`` that each value is in. See torch.bucketize."""
     check.require(boundaries.ndim == 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return _search(boundaries, input, right, out_int32)

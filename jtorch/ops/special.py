@@ -20,26 +20,26 @@ from jtorch.ops.registry import Number, T, Tensor, op
 
 @op(promote="int_to_float", aliases=("special.erf",))
 def erf(input: Tensor):
-    """The error function. See torch.erf."""
+    """Return the error function. See torch.erf."""
     unsupported("erf_vml_cpu", input, "c")
     return lax.erf(input)
 
 
 @op(promote="int_to_float", aliases=("special.erfc",))
 def erfc(input: Tensor):
-    """1 minus the error function. See torch.erfc."""
+    """Return 1 minus the error function. See torch.erfc."""
     unsupported("erfc_vml_cpu", input, "c")
     return lax.erfc(input)
 
 
 @derivative(lambda t, r, x: t * (0.5 * math.sqrt(math.pi) * jnp.exp(r * r)))
 def _erfinv(x):
-    return jnp.where(x == 0, x, lax.erf_inv(x))      # of -0 it is -0
+    return jnp.where(x == 0, x, lax.erf_inv(x))      # -0 gives -0
 
 
 @op(promote="int_to_float", aliases=("special.erfinv",))
 def erfinv(input: Tensor):
-    """The inverse of the error function. See torch.erfinv."""
+    """Return the inverse of the error function. See torch.erfinv."""
     unsupported("erfinv_vml_cpu", input, "c")
     return _erfinv(input)
 
@@ -51,7 +51,7 @@ def _erfcx(x):
 
 @op(name="special.erfcx", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialErfcxBackward0", loops=True)
 def erfcx(input: Tensor):
-    """exp(x*x) erfc(x). See torch.special.erfcx."""
+    """Return exp(x*x) erfc(x). See torch.special.erfcx."""
     only_double("erfcx_cpu", input)
     return _erfcx(input)
 
@@ -59,7 +59,7 @@ def erfcx(input: Tensor):
 @op(name="special.ndtr", promote="int_to_float", inplace=False, backward_name="MulBackward1",
     saves=Saves(checks=check.nothing))
 def ndtr(input: Tensor):
-    """The standard normal distribution function. See torch.special.ndtr."""
+    """Return the standard normal distribution function. See torch.special.ndtr."""
     unsupported("erf_vml_cpu", input, "c")
     return (1 + lax.erf(input * like(input, math.sqrt(0.5)))) * 0.5
 
@@ -74,7 +74,7 @@ def _log_ndtr(x):
 @op(name="special.log_ndtr", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialLogNdtrBackward0",
     loops=True)
 def log_ndtr(input: Tensor):
-    """The logarithm of the standard normal distribution function. See torch.special.log_ndtr."""
+    """Return the logarithm of the standard normal distribution function. See torch.special.log_ndtr."""
     only_double("log_ndtr_cpu", input)
     return _log_ndtr(input)
 
@@ -87,7 +87,7 @@ def _ndtri(x):
 @op(name="special.ndtri", promote="int_to_float", inplace=False, saves="result", backward_name="SpecialNdtriBackward0",
     loops=True)
 def ndtri(input: Tensor):
-    """The inverse of ndtr. See torch.special.ndtri."""
+    """Return the inverse of ndtr. See torch.special.ndtri."""
     only_double("ndtri_cpu", input)
     return _ndtri(input)
 
@@ -100,7 +100,7 @@ def _entr(x):
 
 @op(name="special.entr", promote="int_to_float", inplace=False, backward_name="SpecialEntrBackward0")
 def entr(input: Tensor):
-    """-x log(x). See torch.special.entr."""
+    """Return -x log(x). See torch.special.entr."""
     unsupported("entr_cpu", input, "c")
     return _entr(input)
 
@@ -116,7 +116,7 @@ def _xlogy_backward(name: str):
 
 @op(promote="int_to_float", aliases=("special.xlogy",), backward_name=_xlogy_backward("Xlogy"))
 def xlogy(input: Tensor | Number, other: Tensor | Number):
-    """x log(y), 0 where x is 0. See torch.xlogy."""
+    """Return x log(y), 0 where x is 0. See torch.xlogy."""
     unsupported("xlogy_cpu", input, "c")
     return _xlogy(*broadcast(input, other))
 
@@ -129,7 +129,7 @@ def _xlog1py(x, y):
 
 @op(name="special.xlog1py", promote="int_to_float", inplace=False, backward_name=_xlogy_backward("SpecialXlog1Py"))
 def xlog1py(input: Tensor | Number, other: Tensor | Number):
-    """x log(1 + y), 0 where x is 0. See torch.special.xlog1py."""
+    """Return x log(1 + y), 0 where x is 0. See torch.special.xlog1py."""
     unsupported("xlog1py_cpu", input, "c")
     return _xlog1py(*broadcast(input, other))
 
@@ -141,7 +141,7 @@ def _lgamma(x):
 
 @op(promote="int_to_float", aliases=("special.gammaln",))
 def lgamma(input: Tensor):
-    """The logarithm of the gamma function's magnitude. See torch.lgamma."""
+    """Return the logarithm of the gamma function's magnitude. See torch.lgamma."""
     unsupported("lgamma_vml_cpu", input, "c")
     return _lgamma(input)
 
@@ -151,7 +151,7 @@ def _digamma(x):
 
 
 def _trigamma(x):
-    """By reflection below 1/2, as in PyTorch."""
+    """Return trigamma, by reflection below 1/2 as in PyTorch."""
     low = x < 0.5
     half_turn = jnp.sin(jnp.where(low, x, 0.5) * math.pi)
     value = lax.zeta(jnp.full_like(x, 2), jnp.where(low, 1 - x, x))
@@ -159,7 +159,7 @@ def _trigamma(x):
 
 
 def _polygamma(n: int, x):
-    """The ``n``-th derivative of digamma, which differentiates to the next one."""
+    """Return derivative ``n`` of digamma. Its own derivative is derivative n + 1."""
     @derivative(lambda t, r, x: t * _polygamma(n + 1, x))
     def nth(x):
         if n < 2:
@@ -171,14 +171,14 @@ def _polygamma(n: int, x):
 
 @op(promote="int_to_float", aliases=("special.digamma", "special.psi"))
 def digamma(input: Tensor):
-    """The logarithmic derivative of the gamma function. See torch.digamma."""
+    """Return the logarithmic derivative of the gamma function. See torch.digamma."""
     unsupported("digamma", input, "c")
     return _polygamma(0, wide(input)).astype(input.dtype)
 
 
 @op(promote="int_to_float", aliases=("special.polygamma",), loops=True)
 def polygamma(n: int, input: Tensor):
-    """The ``n``-th derivative of digamma. See torch.polygamma."""
+    """Return the ``n``-th derivative of digamma. See torch.polygamma."""
     check.require(n >= 0, "polygamma(n, x) does not support negative n.")
     unsupported("digamma" if n == 0 else "polygamma", input, "c")
     return _polygamma(n, wide(input)).astype(input.dtype)
@@ -186,7 +186,7 @@ def polygamma(n: int, input: Tensor):
 
 @op(promote="int_to_float", aliases=("special.multigammaln",))
 def mvlgamma(input: Tensor, p: int):
-    """The logarithm of the multivariate gamma function. See torch.mvlgamma."""
+    """Return the logarithm of the multivariate gamma function. See torch.mvlgamma."""
     check.require(p >= 1, "p has to be greater than or equal to 1")
     total = like(input, p * (p - 1) / 4 * math.log(math.pi))
     for j in range(p):
@@ -196,7 +196,7 @@ def mvlgamma(input: Tensor, p: int):
 
 @op(promote="numeric", aliases=("special.gammainc",))
 def igamma(input: Tensor, other: Tensor):
-    """The regularized lower incomplete gamma function. See torch.igamma."""
+    """Return the regularized lower incomplete gamma function. See torch.igamma."""
     unsupported("igamma_cpu", input, "bic")
     a, x = broadcast(input, other)
     value = jnp.where((a == 0) & (x > 0), 1, lax.igamma(a, x))
@@ -205,7 +205,7 @@ def igamma(input: Tensor, other: Tensor):
 
 @op(promote="numeric", aliases=("special.gammaincc",))
 def igammac(input: Tensor, other: Tensor):
-    """The regularized upper incomplete gamma function. See torch.igammac."""
+    """Return the regularized upper incomplete gamma function. See torch.igammac."""
     unsupported("igammac_cpu", input, "bic")
     a, x = broadcast(input, other)
     value = jnp.where((a == 0) & (x > 0), 0, lax.igammac(a, x))
@@ -224,7 +224,7 @@ def _zeta(x, q):
 
 
 def _zeta_of_any(x, q):
-    """The terms at negative places one by one, and XLA's zeta, which is wrong there, of the rest."""
+    """Return zeta. Terms with negative q are added one by one, since XLA's zeta is wrong for them."""
     steps = jnp.where((q < 0) & jnp.isfinite(q), jnp.ceil(-q), 0)
 
     def add(state):
@@ -238,7 +238,7 @@ def _zeta_of_any(x, q):
 
 @op(name="special.zeta", promote="int_to_float", inplace=False, backward_name=_xlogy_backward("SpecialZeta"), loops=True)
 def zeta(input: Tensor | Number, other: Tensor | Number):
-    """The Hurwitz zeta function. See torch.special.zeta."""
+    """Return the Hurwitz zeta function. See torch.special.zeta."""
     only_double("zeta_cpu", input)
     return _zeta(*broadcast(input, other))
 
@@ -249,7 +249,7 @@ def _i0(x):
 
 
 def _away_from_zero(x) -> tuple:
-    """Where ``x`` is not tiny, and ``x`` made 1 elsewhere, to divide by."""
+    """Return (is ``x`` not tiny, ``x`` with 1 in place of tiny numbers), for divisions."""
     away = jnp.abs(x) > jnp.finfo(x.dtype).eps
     return away, jnp.where(away, x, 1)
 
@@ -281,27 +281,27 @@ def _i1e(x):
 
 @op(promote="int_to_float", opmath=True, aliases=("special.i0",))
 def i0(input: Tensor):
-    """The modified Bessel function I0. See torch.i0."""
+    """Return the modified Bessel function I0. See torch.i0."""
     unsupported("i0_vml_cpu", input, "c")
     return _i0(input)
 
 
 @op(name="special.i1", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialI1Backward0")
 def i1(input: Tensor):
-    """The modified Bessel function I1. See torch.special.i1."""
+    """Return the modified Bessel function I1. See torch.special.i1."""
     unsupported("i1_cpu", input, "c")
     return _i1(input)
 
 
 @op(name="special.i0e", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialI0EBackward0")
 def i0e(input: Tensor):
-    """exp(-|x|) I0(x). See torch.special.i0e."""
+    """Return exp(-|x|) I0(x). See torch.special.i0e."""
     unsupported("i0e_cpu", input, "c")
     return _i0e(input)
 
 
 @op(name="special.i1e", promote="int_to_float", inplace=False, backward_name="SpecialI1EBackward0")
 def i1e(input: Tensor):
-    """exp(-|x|) I1(x). See torch.special.i1e."""
+    """Return exp(-|x|) I1(x). See torch.special.i1e."""
     unsupported("i1e_cpu", input, "c")
     return _i1e(input)

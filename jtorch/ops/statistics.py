@@ -31,7 +31,7 @@ def _check_weights(name: str, weights, observations: int, kinds: str, wanted: st
 
 
 def _weights_are_wrong(input, *, correction=1, fweights=None, aweights=None):
-    """2 if a frequency is negative, else 1 if another weight is, else 0 if all are 0."""
+    """Return (are weights invalid, detail): 2 for a negative frequency, 1 for a negative weight, 0 if all are 0."""
     given = [w for w in (fweights, aweights) if w is not None]
     negative = [jnp.zeros((), bool) if w is None else jnp.any(w < 0) for w in (fweights, aweights)]
     nothing = ~jnp.any(functools.reduce(jnp.logical_and, [w != 0 for w in given])) if given else jnp.zeros((), bool)
@@ -48,7 +48,7 @@ def _weights_error(detail: int, *args, **options):
 @op(value_check=(_weights_are_wrong, _weights_error), out=False, backward_name="SqueezeBackward0",
     saves=Saves(checks=check.nothing))
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None):
-    """The covariances of the rows, whose columns are observations (with how often, and how much, each counts). See torch.cov."""
+    """Return the covariances of rows over weighted columns (observations). See torch.cov."""
     check.require(input.ndim <= 2, "cov(): expected input to have two or fewer dimensions but got an input with "
                   f"{input.ndim} dimensions")
     check.require(input.dtype != bool, "cov(): bool dtype is not supported for input")
@@ -66,7 +66,7 @@ def _covariances(x, correction: int, fweights, aweights):
     if aweights is not None:
         x = x.astype(promotion.promote_types(np.dtype(x.dtype), np.dtype(aweights.dtype)))
     real = jnp.real(x).dtype
-    for w in (fweights, aweights):      # weights are added up in their own dtype, as PyTorch does
+    for w in (fweights, aweights):      # PyTorch sums weights in their own dtype
         if w is not None:
             w = w.reshape(1, -1)
             weights = w if weights is None else weights.astype(w.dtype) * w
@@ -84,7 +84,7 @@ def _covariances(x, correction: int, fweights, aweights):
 
 @op(out=False, backward_name="ClampBackward1", saves=Saves(checks=check.nothing))
 def corrcoef(input: Tensor):
-    """The correlations of the rows, whose columns are observations. See torch.corrcoef."""
+    """Return the correlations of the rows, whose columns are observations. See torch.corrcoef."""
     check.require(input.ndim <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with "
                   f"{input.ndim} dimensions")
     c = cov(input)
@@ -107,7 +107,7 @@ def _slice(x, dim: int, start: int, stop: int | None = None):
 
 
 def _along_coordinates(x, at, dim: int, edge_order: int):
-    """The derivative on a grid that need not be even: of the parabola through a point and its neighbours."""
+    """Return the derivative on an uneven grid, of the parabola through a point and its neighbours."""
     step = jnp.diff(at).astype(promotion.promote_types(np.dtype(x.dtype), np.dtype(at.dtype)))
     x = x.astype(step.dtype)
 
@@ -120,7 +120,7 @@ def _along_coordinates(x, at, dim: int, edge_order: int):
 
 
 def _evenly_spaced(x, h, dim: int, edge_order: int):
-    """The derivative on an even grid, in which a point itself does not count: it may be inf or nan."""
+    """Return the derivative on an even grid. It ignores the point itself, which may be inf or nan."""
     def at(start: int, stop: int | None = None):
         return _slice(x, dim, start, stop)
     inner = (at(2) - at(0, -2)) / h / 2
@@ -133,7 +133,7 @@ def _evenly_spaced(x, h, dim: int, edge_order: int):
 
 
 def _edge(x, step, dim: int, edge_order: int):
-    """The derivative at the first point, from the next one or two."""
+    """Return the derivative at the first point, from the next one or two."""
     first, second = _slice(x, dim, 0, 1), _slice(x, dim, 1, 2)
     h = step[0]
     if edge_order == 1:
@@ -157,7 +157,7 @@ def _check_gradient(x, spacing: list, dims: tuple[int, ...], edge_order: int) ->
 
 @op(name="gradient", method=False, out=False, backward_name="CatBackward0")
 def gradient(input: Tensor, spacing: list[Tensor], dim: Any = None, edge_order: int = 1):
-    """Central differences along each of ``dim``; at the edges one-sided ones. See torch.gradient."""
+    """Return central differences along each of ``dim``; at the edges one-sided ones. See torch.gradient."""
     dims = check.wrap_dims(dim, input.ndim, empty_is_all=False)
     _check_gradient(input, spacing, dims, edge_order)
     x = input if promotion.is_inexact(input.dtype) else input.astype(default_float())

@@ -13,7 +13,7 @@ _NO_WINDOW = "A window was not provided. A rectangular window will be applied"
 
 
 def _call_text(name: str, input, window, **options) -> str:
-    """How PyTorch's errors name the call."""
+    """Return the call as PyTorch's errors print it."""
     kind = check.type_name(input.dtype)
     shown = "None" if window is None else f"{check.type_name(window.dtype)}{{{list(window.shape)}}}"
     options = {k: int(v) if isinstance(v, bool) else v for k, v in options.items()}
@@ -23,14 +23,14 @@ def _call_text(name: str, input, window, **options) -> str:
 
 
 def _padded_window(window, n_fft: int, win_length: int, dtype):
-    """The window (ones if there is none) in the middle of ``n_fft`` points."""
+    """Return the window, by default ones, centered in ``n_fft`` points."""
     left = (n_fft - win_length) // 2
     window = jnp.ones((win_length,), dtype) if window is None else window
     return jnp.pad(window, (left, n_fft - win_length - left))
 
 
 def _centered(input, n_fft: int, pad_mode: str):
-    """The signal with half a frame more on both sides."""
+    """Return the signal padded by half a frame on both sides."""
     half, extended = n_fft // 2, input.reshape((1,) * (3 - input.ndim) + input.shape)
     padded = pad_signal(extended, (half, half), pad_mode)
     return padded.reshape(padded.shape[padded.ndim - input.ndim:])
@@ -59,7 +59,7 @@ def _wants_complex(input, window, return_complex: bool | None) -> bool:
 
 
 def _frames(x, n_fft: int, hop: int):
-    """All windows of the last dim that lie ``hop`` apart, in a new last dim."""
+    """Return the frames of the last dim at distance ``hop``, in a new last dim."""
     count = 1 + (x.shape[-1] - n_fft) // hop
     return x[..., np.arange(count)[:, None] * hop + np.arange(n_fft)]
 
@@ -68,7 +68,7 @@ def _frames(x, n_fft: int, hop: int):
 def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
          center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
          return_complex: bool | None = None, align_to_window: bool | None = None):
-    """The spectra of windows that slide over a signal: (batch, frequency, frame). See torch.stft."""
+    """Return the spectra of windows that slide over a signal: (batch, frequency, frame). See torch.stft."""
     check.require(align_to_window is None or not center, "stft align_to_window should only be set when center = false")
     input = _centered(input, n_fft, pad_mode) if center else input
     hop = n_fft // 4 if hop_length is None else hop_length
@@ -89,7 +89,7 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
 
 
 def _matching(window, like):
-    """The window in the dtype of its product with ``like``, and with as many dims."""
+    """Return the window in the dtype of its product with ``like``, and with as many dims as ``like``."""
     window = window.astype(promotion.promote_types(np.dtype(window.dtype), np.dtype(like.dtype)))
     return window.reshape((1,) * (like.ndim - 1) + (-1,))
 
@@ -119,7 +119,7 @@ def _check_istft(call: str, input, n_fft: int, hop: int, win_length: int, window
 
 
 def _added_up(frames, hop: int):
-    """Frames laid ``hop`` apart and added."""
+    """Return the sum of frames placed at distance ``hop``."""
     *batch, count, n_fft = frames.shape
     places = np.arange(count)[:, None] * hop + np.arange(n_fft)
     return jnp.zeros((*batch, n_fft + hop * (count - 1)), frames.dtype).at[..., places].add(frames)
@@ -137,7 +137,7 @@ def _istft_arguments(input, n_fft, hop_length, win_length, onesided):
 
 
 def _weight(window, n_fft: int, win_length: int, hop: int, count: int, dtype):
-    """The sum of the squares of the windows over each point of the signal."""
+    """Return the sum of squared windows at each point of the signal."""
     window = _padded_window(window, n_fft, win_length, dtype)
     return _added_up(jnp.broadcast_to(jnp.square(window), (count, n_fft)), hop)
 
@@ -147,7 +147,7 @@ def _uncovered(input, n_fft, hop_length=None, win_length=None, window=None, cent
     none = jnp.zeros((), jnp.int64)
     hop, win_length, _ = _istft_arguments(input, n_fft, hop_length, win_length, onesided)
     if not (promotion.is_complex(input.dtype) and 0 < hop <= win_length <= n_fft and input.size):
-        return none != 0, none      # the body raises
+        return none != 0, none      # the body raises the error
     if window is not None and window.shape != (win_length,):
         return none != 0, none
     weight = _weight(window, n_fft, win_length, hop, input.shape[-1], jnp.real(input).dtype)
@@ -167,7 +167,7 @@ def _uncovered_error(detail, input, n_fft, hop_length=None, win_length=None, win
 def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
           window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None,
           length: int | None = None, return_complex: bool = False):
-    """The signal whose spectra are nearest to those given: the inverse of ``stft``. See torch.istft."""
+    """Return the signal whose spectra are nearest to those given: the inverse of ``stft``. See torch.istft."""
     call = _call_text("istft", input, window, n_fft=n_fft, hop_length=n_fft // 4 if hop_length is None else hop_length,
                       win_length=n_fft if win_length is None else win_length, center=center, normalized=normalized,
                       onesided=onesided, length=length, return_complex=return_complex)

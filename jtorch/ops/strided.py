@@ -1,8 +1,8 @@
-"""Geometry: what (size, stride, offset) show of a storage's elements, read and written as pure functions.
+"""Reads and writes of a storage's elements through a geometry (size, stride, offset), as pure functions.
 
-A storage is a 1-d array. A view of it whose dims are nested (each step over an outer dim leaps over everything that the
-inner dims reach) is a chain of reshapes and slices, which XLA fuses and which may be updated in place. Everything else
-(windows that overlap) goes through computed indices.
+A storage is a 1-dim array. A view with nested dims (each step of an outer dim exceeds the extent of the
+inner dims) is a chain of reshapes and slices, which XLA fuses and can update in place. Other views
+(such as overlapping windows) use computed indices.
 """
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from jax import lax
 
 from jtorch.ops import check
 
-Dims = list[tuple[int, int]]     # (size, stride), the widest stride first
+Dims = list[tuple[int, int]]     # (size, stride), in order of decreasing strides
 
 
 def strided_read(flat: jax.Array, size: Sequence[int], stride: Sequence[int], offset: int) -> jax.Array:
-    """The array of shape ``size`` that the geometry shows of the 1-d ``flat``."""
+    """Return the array of shape ``size`` that a geometry shows of the 1-dim ``flat``."""
     size = tuple(size)
     if 0 in size:
         return jnp.zeros(size, flat.dtype)
@@ -38,12 +38,12 @@ def strided_read(flat: jax.Array, size: Sequence[int], stride: Sequence[int], of
 
 
 def extent(size: Sequence[int], stride: Sequence[int]) -> int:
-    """How many elements of memory lie from the first to the last that a geometry shows; 0 if it shows none."""
+    """Return the extent of a geometry: the number of elements from its first to its last, or 0 if it is empty."""
     return 0 if 0 in size else _reach(list(zip(size, stride, strict=True)))
 
 
 def require_room(size: Sequence[int], stride: Sequence[int], offset: int, width: int, room: int) -> None:
-    """RuntimeError where a geometry of elements of ``width`` bytes reaches beyond ``room`` bytes of memory."""
+    """Raise RuntimeError if a geometry with elements of ``width`` bytes reaches beyond ``room`` bytes."""
     needed = 0 if 0 in size else (offset + extent(size, stride)) * width
     if needed > room:
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
@@ -51,13 +51,13 @@ def require_room(size: Sequence[int], stride: Sequence[int], offset: int, width:
 
 
 def is_expanded(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether a dim of a tensor that has elements stands still in memory, as after ``expand``."""
+    """Return whether a nonempty tensor has a dim of stride 0, as after ``expand``."""
     return 0 not in size and any([n > 1 and s == 0 for n, s in zip(size, stride, strict=True)])
 
 
 @functools.lru_cache(4096)
 def overlaps(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-    """Whether several elements may be one place in memory."""
+    """Return whether elements may share memory."""
     reach = 0
     for s, n in sorted([(s, n) for n, s in zip(size, stride, strict=True) if n > 1]):
         if s <= reach:
@@ -68,7 +68,7 @@ def overlaps(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
 
 def strided_write(flat: jax.Array, value: jax.Array, size: Sequence[int], stride: Sequence[int],
                   offset: int) -> jax.Array:
-    """``flat`` with the elements that the geometry shows replaced by ``value`` (of shape ``size`` and flat's dtype)."""
+    """Return ``flat`` with the elements of a geometry replaced by ``value``, which has shape ``size`` and flat's dtype."""
     size = tuple(size)
     if 0 in size:
         return flat
@@ -85,9 +85,9 @@ def strided_write(flat: jax.Array, value: jax.Array, size: Sequence[int], stride
 
 
 def last_wins(index: jax.Array, count: int) -> jax.Array:
-    """``index``, places below ``count``, where each but the last occurrence of a place is made one beyond ``count``.
+    """Return ``index`` (numbers below ``count``) with all but the last occurrence of a number replaced by numbers from ``count``.
 
-    What is left is unique, so a scatter with it (``mode="drop", unique_indices=True``) gives the same on any device.
+    The result is unique, so a scatter with ``mode="drop", unique_indices=True`` is deterministic on all devices.
     """
     dtype = np.dtype(np.int32 if count + index.size < 2**31 else np.int64)
     index, turn = index.astype(dtype), jnp.arange(index.size, dtype=dtype).reshape(index.shape)
@@ -96,7 +96,7 @@ def last_wins(index: jax.Array, count: int) -> jax.Array:
 
 
 def reinterpret(flat: jax.Array, dtype: np.dtype) -> jax.Array:
-    """The bytes of ``flat`` along its last dim read as ``dtype``: a complex element is two real ones."""
+    """Reinterpret the bytes of ``flat`` along its last dim as ``dtype``. A complex element is two real ones."""
     dtype = np.dtype(dtype)
     if flat.dtype == dtype:
         return flat
@@ -116,7 +116,7 @@ def reinterpret(flat: jax.Array, dtype: np.dtype) -> jax.Array:
 
 
 def contiguous_strides(size: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a new tensor of this size: the last dim is dense, a size of 0 counts as 1."""
+    """Return the strides of a contiguous tensor. A size of 0 counts as 1."""
     strides, step = [], 1
     for n in reversed(size):
         strides.append(step)
@@ -125,14 +125,14 @@ def contiguous_strides(size: Sequence[int]) -> tuple[int, ...]:
 
 
 def require_not_expanded(size: Sequence[int], stride: Sequence[int]) -> None:
-    """RuntimeError where several elements are one place in memory, as after ``expand``, so that a write is ambiguous."""
+    """Raise RuntimeError if a geometry is expanded, so that a write is ambiguous."""
     if is_expanded(size, stride):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
                            "location. Please clone() the tensor before performing the operation.")
 
 
 def is_contiguous(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether the elements lie in order without gaps."""
+    """Return whether a geometry is contiguous."""
     expected = 1
     for n, s in zip(reversed(size), reversed(stride), strict=True):
         if n != 1:
@@ -143,7 +143,7 @@ def is_contiguous(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 
 def is_non_overlapping_and_dense(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether some permutation of the dims is contiguous, as any is of no elements."""
+    """Return whether some permutation of the dims is contiguous. Empty geometries are."""
     if 0 in size:
         return True
     expected = 1
@@ -155,7 +155,7 @@ def is_non_overlapping_and_dense(size: Sequence[int], stride: Sequence[int]) -> 
 
 
 def compute_view_stride(size: Sequence[int], stride: Sequence[int], new_size: Sequence[int]) -> tuple[int, ...] | None:
-    """The strides with which ``new_size`` shows the same elements in the same order, or None if only a copy can."""
+    """Return the strides of a view with size ``new_size`` and the same order of elements, or None if a copy is needed."""
     if math.prod(size) == 0:
         return tuple(stride) if tuple(size) == tuple(new_size) else contiguous_strides(new_size)
     chunks = _chunks(size, stride)
@@ -172,7 +172,7 @@ def compute_view_stride(size: Sequence[int], stride: Sequence[int], new_size: Se
 
 
 def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
-    """``shape`` with its one -1 filled in, for ``numel`` elements. RuntimeError if they do not fit."""
+    """Return ``shape`` with its -1 inferred for ``numel`` elements. Raise RuntimeError if they do not fit."""
     shape = tuple(shape)
     if shape.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
@@ -189,7 +189,7 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
 
 
 def _chunks(size: Sequence[int], stride: Sequence[int]) -> list[tuple[int, int]]:
-    """Runs of dims, from the last, that step through memory like one dim: (number of elements, stride of the last)."""
+    """Return runs of dims, from the last, that are equivalent to one dim, as (number of elements, stride of the last dim)."""
     if not size:
         return [(1, 1)]
     chunks, numel, base = [], 1, stride[-1]
@@ -202,7 +202,7 @@ def _chunks(size: Sequence[int], stride: Sequence[int]) -> list[tuple[int, int]]
 
 
 def _coalesced(dims: Dims) -> Dims:
-    """Neighbours that step through memory like one dim, made one."""
+    """Merge neighbouring dims that are equivalent to one dim."""
     out: Dims = []
     for n, s in dims:
         if out and out[-1][1] == n * s:
@@ -213,7 +213,7 @@ def _coalesced(dims: Dims) -> Dims:
 
 
 def _reach(dims: Dims) -> int:
-    """How many elements lie between the first and the last that the dims show, both counted."""
+    """Return the number of elements from the first to the last that the dims show, both included."""
     return 1 + sum((n - 1) * s for n, s in dims)
 
 
@@ -222,7 +222,7 @@ def _nested(dims: Dims) -> bool:
 
 
 def indices(size: tuple[int, ...], stride: Sequence[int], offset: int) -> jax.Array:
-    """The place in memory of each element of a geometry."""
+    """Return the position in memory of each element of a geometry."""
     end = offset + _reach(list(zip(size, stride, strict=True)))
     dtype = np.dtype(np.int32 if end < 2**31 else np.int64)
     index = jnp.full(size, offset, dtype)
@@ -232,10 +232,10 @@ def indices(size: tuple[int, ...], stride: Sequence[int], offset: int) -> jax.Ar
 
 
 def _blocks(dims: Dims, start: int) -> tuple[int, int]:
-    """Where the blocks of the outermost dim begin and where in a block its elements do.
+    """Return the start of the outermost dim's blocks, and the position of its elements in a block.
 
-    Whole multiples of the stride, if no element then crosses the end of a block: for columns of a matrix these are its
-    rows, and no padding is needed.
+    Blocks start at multiples of the stride if no element then crosses a block's end. For columns of a matrix the blocks are its
+    rows, which need no padding.
     """
     s, inner = dims[0][1], dims[1:]
     within = start % s
@@ -243,7 +243,7 @@ def _blocks(dims: Dims, start: int) -> tuple[int, int]:
 
 
 def _read(x: jax.Array, dims: Dims, start: int) -> jax.Array:
-    """The elements of the last axis of ``x`` that ``dims`` show from ``start`` on, as that many axes."""
+    """Return the elements of the last axis of ``x`` that ``dims`` show from ``start``, with one axis for each dim."""
     if not dims:
         return lax.index_in_dim(x, start, -1, keepdims=False)
     n, s = dims[0]
@@ -256,7 +256,7 @@ def _read(x: jax.Array, dims: Dims, start: int) -> jax.Array:
 
 
 def _write(x: jax.Array, value: jax.Array, dims: Dims, start: int) -> jax.Array:
-    """``x`` with those elements replaced."""
+    """Return ``x`` with the elements that ``_read`` returns replaced by ``value``."""
     if not dims:
         return _put(x, value[..., None], start)
     n, s = dims[0]
@@ -270,7 +270,7 @@ def _write(x: jax.Array, value: jax.Array, dims: Dims, start: int) -> jax.Array:
 
 
 def _cut(x: jax.Array, begin: int, n: int, s: int) -> jax.Array:
-    """``n`` blocks of ``s`` elements of the last axis; the last block is padded where the axis ends inside it."""
+    """Return ``n`` blocks of ``s`` elements of the last axis. The last block is padded if the axis ends inside it."""
     end = begin + n * s
     x = lax.slice_in_dim(x, begin, min(end, x.shape[-1]), axis=-1)
     if x.shape[-1] < n * s:
@@ -281,12 +281,12 @@ def _cut(x: jax.Array, begin: int, n: int, s: int) -> jax.Array:
 def _put(x: jax.Array, value: jax.Array, start: int) -> jax.Array:
     if value.shape == x.shape:
         return value
-    index = np.int32 if x.size < 2 ** 31 else np.int64      # 64-bit ints are off where JAX differentiates this
+    index = np.int32 if x.size < 2 ** 31 else np.int64      # JAX would differentiate this without 64-bit ints
     return lax.dynamic_update_slice(x, value, [index(0)] * (x.ndim - 1) + [index(start)])
 
 
 def _put_strided(x: jax.Array, value: jax.Array, start: int, step: int) -> jax.Array:
-    """A select over the range touched: XLA fuses it, where a strided update would be a scatter."""
+    """Write elements at distance ``step`` by a select over their range. XLA fuses it; a strided update would be a scatter."""
     spread = lax.pad(value, jnp.zeros((), x.dtype), [(0, 0, 0)] * (x.ndim - 1) + [(0, 0, step - 1)])
     old = lax.slice_in_dim(x, start, start + spread.shape[-1], axis=-1)
     hit = lax.broadcasted_iota(np.int32, spread.shape, spread.ndim - 1) % np.int32(step) == 0

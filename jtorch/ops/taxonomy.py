@@ -1,4 +1,4 @@
-"""Lists of PyTorch's that name ops: each entry is read by the record of the op it names, and one that is left is an error."""
+"""PyTorch's lists of ops. The record of each op takes its entry; an entry without an op is an error."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -8,20 +8,20 @@ ALL: list[Taxonomy] = []
 
 
 class Taxonomy:
-    """Facts by names of ops."""
+    """A list of facts by op name."""
 
     def __init__(self, name: str, entries: Mapping[str, Any]):
         self.name, self.entries, self.left = name, entries, set(entries)
         ALL.append(self)
 
     def take(self, op: str) -> Any:
-        """The entry of an op, or None."""
+        """Return the entry of an op, or None."""
         self.left.discard(op)
         return self.entries.get(op)
 
 
 def check_all_read() -> None:
-    """RuntimeError where a list names what is no op, once all ops are declared."""
+    """Raise RuntimeError if a list names an unknown op. All ops must be declared before."""
     for taxonomy in ALL:
         if taxonomy.left:
             raise RuntimeError(f"the list {taxonomy.name!r} names what is no op: {sorted(taxonomy.left)}")

@@ -1,10 +1,10 @@
-"""Ops that show all elements of their input in another shape.
+"""View ops that show all elements of their input in another shape.
 
 See https://docs.pytorch.org/docs/stable/tensor_view.html.
-Each has a value function (the body) and a geometry function from (size, stride, offset) and the other arguments to the
-same of the result, with PyTorch's strides also where they do not matter (sizes 0 and 1), because programs print them. A
-geometry of None says that only a copy can show this. Where the geometry depends on the input's dtype, the function has
-a keyword ``source`` for it.
+Each op has a body and a geometry function. The geometry function maps (size, stride, offset) and the other arguments to the
+result's geometry, with PyTorch's strides even for sizes 0 and 1, because programs print them. A
+geometry of None means that a copy is needed. If the geometry depends on the input's dtype, the function has
+a keyword ``source`` for the dtype.
 """
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from jtorch.ops.facts import InPlaceView, ViewRule
 from jtorch.ops.registry import Size, Tensor, Tensors, dtype, op
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
-ITSELF = "itself"       # instead of a geometry: no new tensor is made
+ITSELF = "itself"       # a result instead of a geometry: no new tensor is made
 
 
-# view, reshape and what is built of them
+# view, reshape and ops built on them
 
 
 def _view(size, stride, offset, new_size) -> Geometry:
@@ -49,14 +49,14 @@ def _reshaped(x, shape):
 
 @op(view=_view, saves="none", function=False)
 def view(input: Tensor, size: Size):
-    """The same elements in another shape, never a copy. See torch.Tensor.view."""
+    """Return the same elements in another shape, never a copy. See torch.Tensor.view."""
     return _reshaped(input, size)
 
 
 @op(view=ViewRule(lambda size, stride, offset, other: _view(size, stride, offset, other.shape), copy_name="UnsafeViewBackward0"),
     saves="none", function=False, backward_name="ViewBackward0")
 def view_as(input: Tensor, other: Tensor):
-    """``view`` with the shape of another tensor. See torch.Tensor.view_as."""
+    """Return ``view`` with the shape of another tensor. See torch.Tensor.view_as."""
     return _reshaped(input, other.shape)
 
 
@@ -65,14 +65,14 @@ _NAMES: dict[str, Any] = {"alias_name": "ReshapeAliasBackward0", "copy_name": "U
 
 @op(view=ViewRule(_reshape, **_NAMES), saves="none", backward_name="ViewBackward0")
 def reshape(input: Tensor, shape: Size):
-    """The same elements in another shape, a copy if strides allow no view. See torch.reshape."""
+    """Return the same elements in another shape, a copy if strides allow no view. See torch.reshape."""
     return _reshaped(input, shape)
 
 
 @op(view=ViewRule(lambda size, stride, offset, other: _reshape(size, stride, offset, other.shape), **_NAMES),
     saves="none", function=False, backward_name="ViewBackward0")
 def reshape_as(input: Tensor, other: Tensor):
-    """``reshape`` with the shape of another tensor. See torch.Tensor.reshape_as."""
+    """Return ``reshape`` with the shape of another tensor. See torch.Tensor.reshape_as."""
     return _reshaped(input, other.shape)
 
 
@@ -82,7 +82,7 @@ def _ravel(size, stride, offset) -> Geometry | None:
 
 @op(view=ViewRule(_ravel, copy_name="UnsafeViewBackward0"), saves="none", backward_name="ViewBackward0")
 def ravel(input: Tensor):
-    """All elements in one dim. See torch.ravel."""
+    """Return all elements in one dim. See torch.ravel."""
     return input.reshape(input.size)
 
 
@@ -99,7 +99,7 @@ def _flatten(size, stride, offset, start_dim=0, end_dim=-1) -> Geometry | str | 
 
 @op(view=ViewRule(_flatten, **_NAMES), saves="none", backward_name="ViewBackward0", composite=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1):
-    """Several dims made one. See torch.flatten."""
+    """Merge several dims into one. See torch.flatten."""
     return input.reshape(_flat_size(input.shape, start_dim, end_dim))
 
 
@@ -122,7 +122,7 @@ def _unflat_size(size, dim, sizes) -> tuple[int, ...]:
 @op(view=lambda size, stride, offset, dim, sizes: _view(size, stride, offset, _unflat_size(size, dim, sizes)),
     saves="none", backward_name="ViewBackward0", composite=True)
 def unflatten(input: Tensor, dim: int, sizes: tuple[int, ...]):
-    """One dim made several. See torch.unflatten."""
+    """Split one dim into several. See torch.unflatten."""
     return input.reshape(_unflat_size(input.shape, dim, sizes))
 
 
@@ -157,25 +157,25 @@ def _transpose(size, stride, offset, dim0, dim1) -> Geometry:
 
 @op(view=_permute, saves="none")
 def permute(input: Tensor, dims: Size):
-    """The dims in another order. See torch.permute."""
+    """Return the dims in another order. See torch.permute."""
     return input.transpose(_permutation(dims, input.ndim))
 
 
 @op(view=ViewRule(_transpose, inplace=InPlaceView()), saves="none")
 def transpose(input: Tensor, dim0: int, dim1: int):
-    """Two dims swapped. See torch.transpose."""
+    """Return two dims swapped. See torch.transpose."""
     return input.transpose(_swap(input.ndim, dim0, dim1))
 
 
 @op(view=ViewRule(_transpose, inplace=InPlaceView()), saves="none", backward_name="TransposeBackward0")
 def swapdims(input: Tensor, dim0: int, dim1: int):
-    """Two dims swapped. See torch.swapdims."""
+    """Return two dims swapped. See torch.swapdims."""
     return input.transpose(_swap(input.ndim, dim0, dim1))
 
 
 @op(view=ViewRule(_transpose, inplace=InPlaceView()), saves="none", backward_name="TransposeBackward0")
 def swapaxes(input: Tensor, axis0: int, axis1: int):
-    """Two dims swapped. See torch.swapaxes."""
+    """Return two dims swapped. See torch.swapaxes."""
     return input.transpose(_swap(input.ndim, axis0, axis1))
 
 
@@ -192,7 +192,7 @@ def _check_t(ndim: int) -> None:
                   inplace=InPlaceView(check=_check_t)),
     saves="none")
 def t(input: Tensor):
-    """A matrix transposed; vectors as they are. See torch.t."""
+    """Return a matrix transposed, or a vector unchanged. See torch.t."""
     return input.transpose(_t_dims(input.ndim))
 
 
@@ -212,7 +212,7 @@ def _warn_0d(name: str, advice: str) -> None:
 
 @op(view=_T, saves="none", function=False, method=False, backward_name="PermuteBackward0")
 def T(input: Tensor):
-    """The dims in reverse order. See torch.Tensor.T."""
+    """Return the dims in reverse order. See torch.Tensor.T."""
     return input.transpose()
 
 
@@ -228,7 +228,7 @@ def _h_dims(ndim: int, name: str = "tensor.H") -> list[int]:
 
 
 def _adjoint(name: str, dims_of, advice: str = "Consider using x.conj()."):
-    """The geometry of a transpose that conjugates complex elements, which is a copy."""
+    """Return the geometry function of a conjugating transpose, which copies complex elements."""
     def geometry(size, stride, offset, *, source=None) -> Geometry | str | None:
         dims = dims_of(len(size), name)
         if not size:
@@ -247,31 +247,31 @@ def _conjugate(x):
 @op(view=_adjoint("tensor.mT", _matrix_dims, "This function is the identity in these cases."), saves="none",
     function=False, method=False, backward_name="TransposeBackward0")
 def mT(input: Tensor):
-    """The last two dims swapped. See torch.Tensor.mT."""
+    """Return the last two dims swapped. See torch.Tensor.mT."""
     return input.transpose(_matrix_dims(input.ndim, "tensor.mT"))
 
 
 @op(view=_adjoint("tensor.mH", _matrix_dims), saves="none", function=False, method=False,
     backward_name="TransposeBackward0")
 def mH(input: Tensor):
-    """The last two dims swapped, complex elements conjugated (a copy then). See torch.Tensor.mH."""
+    """Return the last two dims swapped, complex elements conjugated (a copy then). See torch.Tensor.mH."""
     return _conjugate(input.transpose(_matrix_dims(input.ndim, "tensor.mH")))
 
 
 @op(view=_adjoint("tensor.adjoint()", _matrix_dims), saves="none", backward_name="TransposeBackward0")
 def adjoint(input: Tensor):
-    """The last two dims swapped, complex elements conjugated (a copy then). See torch.adjoint."""
+    """Return the last two dims swapped, complex elements conjugated (a copy then). See torch.adjoint."""
     return _conjugate(input.transpose(_matrix_dims(input.ndim, "tensor.adjoint()")))
 
 
 @op(view=_adjoint("tensor.H", _h_dims), saves="none", function=False, method=False, backward_name="TransposeBackward0")
 def H(input: Tensor):
-    """A matrix transposed and conjugated (a copy if complex). See torch.Tensor.H."""
+    """Return a matrix transposed and conjugated (a copy if complex). See torch.Tensor.H."""
     return _conjugate(input.transpose(_h_dims(input.ndim)))
 
 
 def _unless_0_dim(name: str, of_0_dim: str) -> Callable[[tuple, tuple[int, ...]], str]:
-    """The name of the node of a view op whose 0-dim case PyTorch makes with another op."""
+    """Return a function that gives the node's name, if PyTorch uses another op for 0-dim tensors."""
     return lambda template, shape: name if shape else of_0_dim
 
 
@@ -295,7 +295,7 @@ def _moved(ndim: int, source, destination) -> list[int]:
     _permute(size, stride, offset, _moved(len(size), source, destination))), saves="none",
     aliases=("moveaxis",), backward_name_by_shapes=_unless_0_dim("PermuteBackward0", "AliasBackward0"), composite=True)
 def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...]):
-    """Dims moved to other places, the rest in order. See torch.movedim."""
+    """Return dims moved to other places, the rest in order. See torch.movedim."""
     return input.transpose(_moved(input.ndim, source, destination))
 
 
@@ -303,7 +303,7 @@ def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tup
 
 
 def _squeezed(size, dim) -> list[int]:
-    """The dims that stay."""
+    """Return the dims that remain."""
     dims = check.wrap_dims(dim, len(size), empty_is_all=False)
     return [d for d in range(len(size)) if size[d] != 1 or d not in dims]
 
@@ -320,7 +320,7 @@ def _squeeze_name(template: tuple) -> str:
 
 @op(view=ViewRule(_squeeze, inplace=InPlaceView(further=3)), saves="none", backward_name=_squeeze_name)
 def squeeze(input: Tensor, dim: int | tuple[int, ...] | None = None):
-    """Dims of size 1 dropped. See torch.squeeze."""
+    """Return dims of size 1 dropped. See torch.squeeze."""
     return input.reshape([input.shape[d] for d in _squeezed(input.shape, dim)])
 
 
@@ -332,7 +332,7 @@ def _unsqueeze(size, stride, offset, dim) -> Geometry:
 
 @op(view=ViewRule(_unsqueeze, inplace=InPlaceView()), saves="none")
 def unsqueeze(input: Tensor, dim: int):
-    """A dim of size 1 put in. See torch.unsqueeze."""
+    """Insert a dim of size 1. See torch.unsqueeze."""
     return jnp.expand_dims(input, check.wrap_dim(dim, input.ndim + 1))
 
 
@@ -350,21 +350,21 @@ def _atleast_3d(size, stride, offset) -> Geometry:
 
 @op(view=_atleast_1d, saves="none", method=False, backward_name="ViewBackward0")
 def atleast_1d(input: Tensor):
-    """A 0-dim tensor gets a dim. See torch.atleast_1d."""
+    """Add a dim to a 0-dim tensor. See torch.atleast_1d."""
     return jnp.atleast_1d(input)
 
 
 @op(view=_atleast_2d, saves="none", method=False,
     backward_name_by_shapes=_unless_0_dim("UnsqueezeBackward0", "ViewBackward0"))
 def atleast_2d(input: Tensor):
-    """Leading dims of size 1 up to two dims. See torch.atleast_2d."""
+    """Add leading dims of size 1 up to two dims. See torch.atleast_2d."""
     return jnp.atleast_2d(input)
 
 
 @op(view=_atleast_3d, saves="none", method=False,
     backward_name_by_shapes=_unless_0_dim("UnsqueezeBackward0", "ViewBackward0"))
 def atleast_3d(input: Tensor):
-    """Dims of size 1 up to three dims. See torch.atleast_3d."""
+    """Add dims of size 1 up to three dims. See torch.atleast_3d."""
     return jnp.atleast_3d(input)
 
 
@@ -402,26 +402,26 @@ def _expanded_size(size, sizes, source: np.dtype | None) -> tuple[int, ...]:
 
 @op(view=_expand, saves="none", function=False)
 def expand(input: Tensor, size: Size, *, implicit: bool = False):
-    """Dims of size 1 repeated without a copy. See torch.Tensor.expand."""
+    """Return dims of size 1 repeated without a copy. See torch.Tensor.expand."""
     return jnp.broadcast_to(input, _expanded_size(input.shape, size, input.dtype))
 
 
 @op(view=lambda size, stride, offset, other, *, source=None: _expand(size, stride, offset, other.shape, source=source),
     saves="none", function=False, backward_name="ExpandBackward0")
 def expand_as(input: Tensor, other: Tensor):
-    """``expand`` to the shape of another tensor. See torch.Tensor.expand_as."""
+    """Return ``expand`` to the shape of another tensor. See torch.Tensor.expand_as."""
     return jnp.broadcast_to(input, _expanded_size(input.shape, other.shape, input.dtype))
 
 
 @op(view=_expand, saves="none", backward_name="ExpandBackward0")
 def broadcast_to(input: Tensor, size: Size):
-    """``expand`` as a function. See torch.broadcast_to."""
+    """Return ``expand`` as a function. See torch.broadcast_to."""
     return jnp.broadcast_to(input, _expanded_size(input.shape, size, input.dtype))
 
 
 @op(saves="none", method=False, out=False, backward_name="ExpandBackward0")
 def broadcast_tensors(tensors: Tensors):
-    """All tensors expanded to their common shape. See torch.broadcast_tensors."""
+    """Return all tensors expanded to their common shape. See torch.broadcast_tensors."""
     shape = check.broadcast_shapes(*[x.shape for x in tensors])
     return [jnp.broadcast_to(x, shape) for x in tensors]
 
@@ -450,7 +450,7 @@ def _view_dtype(size, stride, offset, to, *, source=None) -> Geometry:
 
 @op(view=_view_dtype, saves="none", function=False, method=False, differentiable=False)
 def view_dtype(input: Tensor, dtype: dtype):
-    """The bytes read as another dtype: ``x.view(dtype)``. See torch.Tensor.view."""
+    """Return the bytes read as another dtype: ``x.view(dtype)``. See torch.Tensor.view."""
     _view_dtype(input.shape, strided.contiguous_strides(input.shape), 0, dtype, source=input.dtype)
     if input.ndim == 0:
         return strided.reinterpret(input.reshape(1), dtype).reshape(())
@@ -463,7 +463,7 @@ def _view_as_real(size, stride, offset) -> Geometry:
 
 @op(view=ViewRule(_view_as_real, replayed=True, remade=True), saves="none", method=False)
 def view_as_real(input: Tensor):
-    """Complex elements as a last dim of two real ones. See torch.view_as_real."""
+    """Return complex elements as a last dim of two real ones. See torch.view_as_real."""
     check.require(input.dtype.kind == "c", "view_as_real is only supported for complex tensors")
     return jnp.stack([input.real, input.imag], -1)
 
@@ -480,7 +480,7 @@ def _view_as_complex(size, stride, offset) -> Geometry:
 
 @op(view=ViewRule(_view_as_complex, replayed=True, remade=True), saves="none", method=False)
 def view_as_complex(input: Tensor):
-    """A last dim of two real elements as complex ones. See torch.view_as_complex."""
+    """Return the last dim of two real elements as complex elements. See torch.view_as_complex."""
     check.require(input.dtype in (np.float32, np.float64, np.float16), "view_as_complex is only supported for half, "
                   f"float and double tensors, but got a tensor of scalar type: {check.scalar_name(input.dtype)}")
     _view_as_complex(input.shape, strided.contiguous_strides(input.shape), 0)
@@ -499,13 +499,13 @@ def _imag(size, stride, offset) -> Geometry:
 
 @op(view=ViewRule(_real, replayed=True), saves="none", method=False, backward_name="SelectBackward0")
 def real(input: Tensor):
-    """The real part; a real tensor as it is. See torch.real."""
+    """Return the real part; a real tensor as it is. See torch.real."""
     return jnp.real(input)
 
 
 @op(view=ViewRule(_imag, replayed=True), saves="none", method=False, backward_name="SelectBackward0")
 def imag(input: Tensor):
-    """The imaginary part. See torch.imag."""
+    """Return the imaginary part. See torch.imag."""
     check.require(input.dtype.kind == "c", "imag is not implemented for tensors with non-complex dtypes.")
     return jnp.imag(input)
 
@@ -515,7 +515,7 @@ def imag(input: Tensor):
 
 @op(view=lambda size, stride, offset: (tuple(size), tuple(stride), offset), saves="none", function=False, method=False)
 def alias(input: Tensor):
-    """A new tensor that is the same view: ``x[...]``."""
+    """Return a new view of the whole tensor: ``x[...]``."""
     return input
 
 
@@ -526,5 +526,5 @@ def _positive(size, stride, offset, *, source=None) -> str:
 
 @op(view=_positive, saves="none", operators=("__pos__",))
 def positive(input: Tensor):
-    """The input itself. See torch.positive."""
+    """Return the input itself. See torch.positive."""
     return input

@@ -1,6 +1,6 @@
-"""What view ops show, in memory of its own: ``torch.view_copy`` and its kin, made from the records of the view ops.
+"""The copying forms of view ops, such as ``torch.view_copy``, made from the records of the view ops.
 
-In PyTorch's lists of functions they stand without a page; each is its view op and a copy.
+PyTorch has no documentation pages for them. Each is its view op and a copy.
 """
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from jtorch.ops import out_dtypes
 from jtorch.ops.facts import Out
 from jtorch.ops.registry import OPS, Op, Tensor, op
 
-_CASTING = {"select", "slice", "split_with_sizes", "unbind", "view_as_complex", "view_as_real"}     # cast to what ``out=`` is
+_CASTING = {"select", "slice", "split_with_sizes", "unbind", "view_as_complex", "view_as_real"}     # cast to ``out=``
 COPIED = ("alias as_strided diagonal expand permute select slice split_with_sizes squeeze t transpose unbind unfold "
           "unsqueeze view view_as_complex view_as_real").split()
 
 
 def _copying(record: Op, name: str, **facts) -> None:
-    """Declares the op ``name``: the body of a view op, whose result is a new tensor since no geometry is given."""
+    """Declare the op ``name`` with the body of a view op. Without a geometry function its result is a new tensor."""
     @functools.wraps(record.body)
     def body(*args, **kwargs):
         return record.body(*args, **kwargs)
@@ -38,36 +38,36 @@ for _name in COPIED:
 
 @op(saves="none", method=False, backward_name="SplitBackward0_copy")
 def split_copy(input: Tensor, split_size: int, dim: int = 0):
-    """What torch.split shows, as copies. See torch.split_copy."""
+    """Return copies of the parts that torch.split returns. See torch.split_copy."""
     return OPS["split"].body(input, split_size, dim)
 
 
 @op(saves="none", method=False)
 def detach_copy(input: Tensor):
-    """A copy. As in PyTorch it requires a gradient if ``input`` does; unlike there, one flows. See torch.detach_copy."""
+    """Return a copy. As in PyTorch it requires a gradient if ``input`` does; unlike there, one flows. See torch.detach_copy."""
     return input
 
 
 @op(saves="none",
     out=Out(refuses=out_dtypes.refusal("Expected self.dtype() == output.dtype() to be true, but got false")))
 def narrow_copy(input: Tensor, dim: int, start: int, length: int):
-    """``length`` elements of a dim from ``start`` on, copied. See torch.narrow_copy."""
+    """Return ``length`` elements of a dim from ``start`` on, copied. See torch.narrow_copy."""
     return OPS["narrow"].body(input, dim, start, length)
 
 
 @op(saves="none")
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0):
-    """``split`` whose parts may be written to, since they are copies. See torch.unsafe_split."""
+    """Return ``split`` whose parts may be written to, since they are copies. See torch.unsafe_split."""
     return OPS["split"].body(input, split_size, dim)
 
 
 @op(saves="none")
 def unsafe_split_with_sizes(input: Tensor, split_sizes: tuple[int, ...], dim: int = 0):
-    """``split_with_sizes`` whose parts may be written to, since they are copies. See torch.unsafe_split_with_sizes."""
+    """Return ``split_with_sizes`` whose parts may be written to, since they are copies. See torch.unsafe_split_with_sizes."""
     return OPS["split_with_sizes"].body(input, split_sizes, dim)
 
 
 @op(saves="none", backward_name_by_shapes=lambda *given: f"Unsafe{OPS['chunk'].backward_name_by_shapes(*given)}", out=False)     # type: ignore[misc]
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0):
-    """``chunk`` whose parts may be written to, since they are copies. See torch.unsafe_chunk."""
+    """Return ``chunk`` whose parts may be written to, since they are copies. See torch.unsafe_chunk."""
     return OPS["chunk"].body(input, chunks, dim)

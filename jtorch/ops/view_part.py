@@ -1,6 +1,6 @@
-"""Views of a part of the elements: slices, selections, diagonals, windows and splits.
+"""View ops that show a part of the elements: slices, selections, diagonals, windows and splits.
 
-See https://docs.pytorch.org/docs/stable/tensor_view.html, and ``view.py`` for what geometry functions are.
+See https://docs.pytorch.org/docs/stable/tensor_view.html. ``view.py`` explains geometry functions.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _replaced(values, d: int, value: int) -> tuple[int, ...]:
 
 
 def slice_range(n: int, start: int | None, end: int | None, step: int) -> tuple[int, int]:
-    """(start, number of elements) of a slice of a dim of size ``n``; bounds outside are clamped."""
+    """Return (start, number of elements) of a slice of a dim of size ``n``. Bounds are clamped."""
     check.require(step > 0, "slice step must be positive")
     start, end = (0 if start is None else start), (n if end is None else end)
     start = min(max(start + n if start < 0 else start, 0), n)
@@ -37,20 +37,20 @@ def _slice_args(size, dim, start, end, step) -> tuple[int, int, int]:
 
 
 def slice_geometry(size, stride, offset, dim=0, start=None, end=None, step=1) -> Geometry:
-    """The geometry of ``slice``."""
+    """Return the geometry of ``slice``."""
     dim, start, n = _slice_args(size, dim, start, end, step)
     return _replaced(size, dim, n), _replaced(stride, dim, stride[dim] * step), offset + start * stride[dim]
 
 
 @op(name="slice", view=slice_geometry, saves="none", function=False, method=False)
 def slice_(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1):
-    """``input[..., start:end:step, ...]`` on one dim."""
+    """Return ``input[..., start:end:step, ...]`` on one dim."""
     dim, start, n = _slice_args(input.shape, dim, start, end, step)
     return cut(input, dim, start, n, step)
 
 
 def cut(x, dim: int, start: int, n: int, step: int = 1):
-    """``n`` elements of a dim from ``start`` on."""
+    """Return ``n`` elements of a dim from ``start`` on."""
     return lax.slice_in_dim(x, start, start + max((n - 1) * step + 1, 0), step, dim)
 
 
@@ -74,13 +74,13 @@ def _narrow(size, stride, offset, dim, start, length) -> Geometry:
 
 @op(view=_narrow, saves="none", backward_name="SliceBackward0", composite=True)
 def narrow(input: Tensor, dim: int, start: Any, length: int):
-    """``length`` elements of a dim from ``start`` on. See torch.narrow."""
+    """Return ``length`` elements of a dim from ``start`` on. See torch.narrow."""
     dim, start = _narrow_args(input.shape, dim, start, length)
     return cut(input, dim, start, length)
 
 
 def select_args(size, dim, index) -> tuple[int, int]:
-    """(dim, index) counted from the front; PyTorch's IndexErrors."""
+    """Return (dim, index) counted from the front. Raise PyTorch's IndexErrors."""
     check.require(len(size) > 0, "select() cannot be applied to a 0-dim tensor.", IndexError)
     dim = check.wrap_dim(dim, len(size))
     n = size[dim]
@@ -90,14 +90,14 @@ def select_args(size, dim, index) -> tuple[int, int]:
 
 
 def select_geometry(size, stride, offset, dim, index) -> Geometry:
-    """The geometry of ``select``."""
+    """Return the geometry of ``select``."""
     dim, index = select_args(size, dim, index)
     return (*size[:dim], *size[dim + 1:]), (*stride[:dim], *stride[dim + 1:]), offset + index * stride[dim]
 
 
 @op(view=select_geometry, saves="none")
 def select(input: Tensor, dim: int, index: int):
-    """One index of a dim, which goes. See torch.select."""
+    """Return one index of a dim, which goes. See torch.select."""
     dim, index = select_args(input.shape, dim, index)
     return lax.index_in_dim(input, index, dim, keepdims=False)
 
@@ -106,14 +106,14 @@ def select(input: Tensor, dim: int, index: int):
 
 
 def diagonal_dims(size, dim1, dim2) -> tuple[int, int]:
-    """Both dims counted from the front; RuntimeError if they are one."""
+    """Return both dims counted from the front. Raise RuntimeError if they are equal."""
     wrapped = check.wrap_dim(dim1, len(size)), check.wrap_dim(dim2, len(size))
     check.require(wrapped[0] != wrapped[1], f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return wrapped
 
 
 def diagonal_geometry(size, stride, offset, diagonal=0, dim1=0, dim2=1) -> Geometry:
-    """The geometry of ``diagonal``."""
+    """Return the geometry of ``diagonal``."""
     dim1, dim2 = diagonal_dims(size, dim1, dim2)
     n = max(min(size[dim1] + min(diagonal, 0), size[dim2] - max(diagonal, 0)), 0)
     if n:
@@ -128,7 +128,7 @@ def _diagonal(x, diagonal, dim1, dim2):
 
 @op(view=diagonal_geometry, saves="none")
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1):
-    """The diagonal of two dims as the last dim. See torch.diagonal."""
+    """Return the diagonal of two dims as the last dim. See torch.diagonal."""
     return _diagonal(input, offset, dim1, dim2)
 
 
@@ -136,7 +136,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1):
     view=lambda size, stride, at, *, offset=0, dim1=-2, dim2=-1:
     diagonal_geometry(size, stride, at, offset, dim1, dim2))
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1):
-    """The diagonal of the last two dims. See torch.linalg.diagonal."""
+    """Return the diagonal of the last two dims. See torch.linalg.diagonal."""
     return _diagonal(A, offset, dim1, dim2)
 
 
@@ -154,7 +154,7 @@ def _unfold(size, stride, offset, dimension, width, step) -> Geometry:
 
 @op(view=_unfold, saves="none", function=False)
 def unfold(input: Tensor, dimension: int, size: int, step: int):
-    """All windows of ``size`` elements of a dim, ``step`` apart, as a last dim. See torch.Tensor.unfold."""
+    """Return all windows of ``size`` elements of a dim, ``step`` apart, as a last dim. See torch.Tensor.unfold."""
     shape = _unfold(input.shape, input.shape, 0, dimension, size, step)[0]
     if not input.ndim:
         return input.reshape(1)[:size]
@@ -172,24 +172,24 @@ def _strided_geometry(size, stride, at, new_size, new_stride, storage_offset=Non
 
 @op(saves="none", view=ViewRule(_strided_geometry, inplace=InPlaceView()), through_storage=True)
 def as_strided(input: Tensor, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None = None):
-    """The view of the storage with this geometry. See torch.as_strided."""
+    """Return the view of the storage with this geometry. See torch.as_strided."""
     check_strided(size, stride, storage_offset or 0)
     return strided.strided_read(input.reshape(-1), size, stride, storage_offset or 0)
 
 
 def check_strided(size, stride, offset) -> None:
-    """PyTorch's errors for a geometry that no tensor can have."""
+    """Raise PyTorch's errors for an invalid geometry."""
     check.require(len(size) == len(stride), "mismatch in length of strides and shape")
     check.require(all(s >= 0 for s in stride), "as_strided: Negative strides are not supported at the moment, got "
                   f"strides: {list(stride)}")
     check.require(offset >= 0, f"Tensor: invalid storage offset {offset}")
 
 
-# one dim in parts: the geometries are slices
+# splits of one dim, whose geometries are slices
 
 
 def _parts(lengths):
-    """From a function that gives the lengths of the parts of a dim: the geometry function of the op."""
+    """Return the geometry function of a splitting op. ``lengths`` returns the dim and the lengths of its parts."""
     def geometry(size, stride, offset, *args) -> list[Geometry]:
         dim, sizes = lengths(size, *args)
         starts = [sum(sizes[:i]) for i in range(len(sizes))]
@@ -260,31 +260,31 @@ def _split_name(template: tuple) -> str:
 
 @op(view=_parts(_split_sizes), saves="none", backward_name=_split_name)
 def split(tensor: Tensor, split_size_or_sections: int | tuple[int, ...], dim: int = 0):
-    """Parts of one size (the last may be smaller) or of given sizes. See torch.split."""
+    """Return parts of one size (the last may be smaller) or of given sizes. See torch.split."""
     return _cut_parts(tensor, *_split_sizes(tensor.shape, split_size_or_sections, dim))
 
 
 @op(view=_parts(_given_sizes), saves="none")
 def split_with_sizes(input: Tensor, split_sizes: tuple[int, ...], dim: int = 0):
-    """Parts of given sizes. See torch.split."""
+    """Return parts of given sizes. See torch.split."""
     return _cut_parts(input, *_given_sizes(input.shape, split_sizes, dim))
 
 
 def _chunk_name(template: tuple, size: tuple[int, ...]) -> str:
-    """The node of ``chunk``: a dim of no elements is split by sizes."""
+    """Return the node's name of ``chunk``. A dim of size 0 is split by sizes."""
     return "SplitBackward0" if size[check.wrap_dim(template[2], len(size))] else "SplitWithSizesBackward0"
 
 
 @op(view=_parts(_chunk_sizes), saves="none", backward_name_by_shapes=_chunk_name, composite=True)
 def chunk(input: Tensor, chunks: int, dim: int = 0):
-    """At most ``chunks`` parts of one size, the last maybe smaller. See torch.chunk."""
+    """Return at most ``chunks`` parts of one size; the last may be smaller. See torch.chunk."""
     return _cut_parts(input, *_chunk_sizes(input.shape, chunks, dim))
 
 
 @op(view=ViewRule(_tensor_split_geometry, node_each=lambda template, size: _tensor_split(size, *template[1:])),
     saves="none", backward_name="SliceBackward0", composite=True)
 def tensor_split(input: Tensor, indices_or_sections: int | tuple[int, ...], dim: int = 0):
-    """Parts as equal as possible, or cut at given places. See torch.tensor_split."""
+    """Return parts as equal as possible, or cut at given places. See torch.tensor_split."""
     dim, ranges = _tensor_split(input.shape, indices_or_sections, dim)
     return [cut(input, dim, a, n) for a, n in ranges]
 
@@ -301,12 +301,12 @@ def _unbind_count(size, dim) -> int:
 
 @op(view=_unbind, saves="none")
 def unbind(input: Tensor, dim: int = 0):
-    """A selection for each index of a dim. See torch.unbind."""
+    """Return a selection for each index of a dim. See torch.unbind."""
     return [lax.index_in_dim(input, i, dim, keepdims=False) for i in range(_unbind_count(input.shape, dim))]
 
 
 def _numpy_split(name: str, min_ndim: int, dim: int):
-    """The dim of hsplit, vsplit or dsplit, checked: those want equal parts."""
+    """Return a function that checks hsplit, vsplit or dsplit, which require equal parts, and returns their dim."""
     def checked(size, parts) -> int:
         known = isinstance(parts, (check.Int, tuple))
         check.require(known, f"{name}() received an invalid combination of arguments - got (Tensor, "
@@ -338,17 +338,17 @@ def _slices_along(dim_of):
 
 @op(view=ViewRule(_split_along(_hdim), node_each=_slices_along(_hdim)), saves="none", backward_name="SliceBackward0")
 def hsplit(input: Tensor, indices_or_sections: int | tuple[int, ...]):
-    """Parts along columns. See torch.hsplit."""
+    """Return parts along columns. See torch.hsplit."""
     return tensor_split(input, indices_or_sections, _hdim(input.shape, indices_or_sections))
 
 
 @op(view=ViewRule(_split_along(_vdim), node_each=_slices_along(_vdim)), saves="none", backward_name="SliceBackward0")
 def vsplit(input: Tensor, indices_or_sections: int | tuple[int, ...]):
-    """Parts along rows. See torch.vsplit."""
+    """Return parts along rows. See torch.vsplit."""
     return tensor_split(input, indices_or_sections, _vdim(input.shape, indices_or_sections))
 
 
 @op(view=ViewRule(_split_along(_ddim), node_each=_slices_along(_ddim)), saves="none", backward_name="SliceBackward0")
 def dsplit(input: Tensor, indices_or_sections: int | tuple[int, ...]):
-    """Parts along the third dim. See torch.dsplit."""
+    """Return parts along the third dim. See torch.dsplit."""
     return tensor_split(input, indices_or_sections, _ddim(input.shape, indices_or_sections))

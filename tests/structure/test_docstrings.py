@@ -175,7 +175,7 @@ def test_docstring_of_an_op_follows_from_its_record(name):
 def test_help_shows_the_whole_docstring():
     shown = inspect.getdoc(torch.add)
     assert shown == text_of(OPS["add"]).strip()
-    for part in ("add(input, other, *, alpha=1, out=None)", "Adds ``alpha`` times ``other``", "broadcast", "torch.result_type",
+    for part in ("add(input, other, *, alpha=1, out=None)", "Add ``alpha`` times ``other``", "broadcast", "torch.result_type",
                  "RuntimeError: shapes that do not broadcast", "Tensor.add_"):
         assert part in shown
     assert str(torch.add.__doc__) == text_of(OPS["add"])
