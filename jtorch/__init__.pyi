@@ -246,112 +246,112 @@ ShortStorage: Any
 ShortTensor: Any
 __version__: Any
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
+    """Return the magnitude of each element; its gradient at 0 is 0. See torch.abs."""
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
+    """Return the magnitude of each element; its gradient at 0 is 0. See torch.abs."""
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle whose cosine it is. See torch.acos."""
+    """Return the angle whose cosine it is. See torch.acos."""
 def acos_(input: Tensor) -> Tensor:
-    """The angle whose cosine it is. See torch.acos."""
+    """Return the angle whose cosine it is. See torch.acos."""
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of cosh. See torch.acosh."""
+    """Return the inverse of cosh. See torch.acosh."""
 def acosh_(input: Tensor) -> Tensor:
-    """The inverse of cosh. See torch.acosh."""
+    """Return the inverse of cosh. See torch.acosh."""
 def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
-    """Means of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_avg_pool1d."""
+    """Return means of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_avg_pool1d."""
 def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Tensor:
-    """Maxima of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_max_pool1d."""
+    """Return maxima of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_max_pool1d."""
 def add(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """Adds ``alpha`` times ``other``. See torch.add."""
+    """Add ``alpha`` times ``other``. See torch.add."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * input + alpha * the sum of the products of a batch. See torch.addbmm."""
+    """Return beta * input + alpha * the sum of the products of a batch. See torch.addbmm."""
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """Adds ``value * tensor1 / tensor2``. See torch.addcdiv."""
+    """Add ``value * tensor1 / tensor2``. See torch.addcdiv."""
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """Adds ``value * tensor1 * tensor2``. See torch.addcmul."""
+    """Add ``value * tensor1 * tensor2``. See torch.addcmul."""
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2). See torch.addmm."""
+    """Return beta * input + alpha * (mat1 @ mat2). See torch.addmm."""
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * input + alpha * (mat @ vec). See torch.addmv."""
+    """Return beta * input + alpha * (mat @ vec). See torch.addmv."""
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
-    """beta * input + alpha * (mat @ vec). See torch.addmv."""
+    """Return beta * input + alpha * (mat @ vec). See torch.addmv."""
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * input + alpha * the outer product of two vectors. See torch.addr."""
+    """Return beta * input + alpha * the outer product of two vectors. See torch.addr."""
 def adjoint(input: Tensor) -> Tensor:
-    """The last two dims swapped, complex elements conjugated (a copy then). See torch.adjoint."""
+    """Return the last two dims swapped, complex elements conjugated (a copy then). See torch.adjoint."""
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What torch.alias shows, as a copy. See torch.alias_copy."""
 def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Whether all elements are true (uint8 for uint8). See torch.all."""
+    """Return whether all elements are true (uint8 for uint8). See torch.all."""
 def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The largest elements along ``dim``; ties share the gradient evenly. See torch.amax."""
+    """Return the largest elements along ``dim``; ties share the gradient evenly. See torch.amax."""
 def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The smallest elements along ``dim``; ties share the gradient evenly. See torch.amin."""
+    """Return the smallest elements along ``dim``; ties share the gradient evenly. See torch.amin."""
 def aminmax(input: Tensor, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: Sequence[Tensor] | None = None) -> aminmax_result:
-    """The smallest and the largest elements. See torch.aminmax."""
+    """Return the smallest and the largest elements. See torch.aminmax."""
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle of complex numbers; of real ones 0 or pi. See torch.angle."""
+    """Return the angle of complex numbers; of real ones 0 or pi. See torch.angle."""
 def any(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Whether any element is true (uint8 for uint8). See torch.any."""
+    """Return whether any element is true (uint8 for uint8). See torch.any."""
 ao: Any
 def arange(start: Any = None, end: Any = None, step: Any = None, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """The numbers from ``start`` (0) up to but not including ``end``. See torch.arange."""
+    """Return the numbers from ``start`` (0) up to but not including ``end``. See torch.arange."""
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle whose cosine it is. See torch.acos."""
+    """Return the angle whose cosine it is. See torch.acos."""
 def arccos_(input: Tensor) -> Tensor:
-    """The angle whose cosine it is. See torch.acos."""
+    """Return the angle whose cosine it is. See torch.acos."""
 def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of cosh. See torch.acosh."""
+    """Return the inverse of cosh. See torch.acosh."""
 def arccosh_(input: Tensor) -> Tensor:
-    """The inverse of cosh. See torch.acosh."""
+    """Return the inverse of cosh. See torch.acosh."""
 def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle whose sine it is. See torch.asin."""
+    """Return the angle whose sine it is. See torch.asin."""
 def arcsin_(input: Tensor) -> Tensor:
-    """The angle whose sine it is. See torch.asin."""
+    """Return the angle whose sine it is. See torch.asin."""
 def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of sinh. See torch.asinh."""
+    """Return the inverse of sinh. See torch.asinh."""
 def arcsinh_(input: Tensor) -> Tensor:
-    """The inverse of sinh. See torch.asinh."""
+    """Return the inverse of sinh. See torch.asinh."""
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle whose tangent it is. See torch.atan."""
+    """Return the angle whose tangent it is. See torch.atan."""
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle of the vector (``other``, ``input``). See torch.atan2."""
+    """Return the angle of the vector (``other``, ``input``). See torch.atan2."""
 def arctan_(input: Tensor) -> Tensor:
-    """The angle whose tangent it is. See torch.atan."""
+    """Return the angle whose tangent it is. See torch.atan."""
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of tanh. See torch.atanh."""
+    """Return the inverse of tanh. See torch.atanh."""
 def arctanh_(input: Tensor) -> Tensor:
-    """The inverse of tanh. See torch.atanh."""
+    """Return the inverse of tanh. See torch.atanh."""
 def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The index of the first largest element, of all or along ``dim``. See torch.argmax."""
+    """Return the index of the first largest element, of all or along ``dim``. See torch.argmax."""
 def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The index of the first smallest element, of all or along ``dim``. See torch.argmin."""
+    """Return the index of the first smallest element, of all or along ``dim``. See torch.argmin."""
 def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | None = None) -> Tensor:
-    """The indices that sort ``input`` along ``dim``. See torch.argsort."""
+    """Return the indices that sort ``input`` along ``dim``. See torch.argsort."""
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not 0, as rows. See torch.argwhere."""
+    """Return the indices of the elements that are not 0, as rows. See torch.argwhere."""
 def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
-    """The view of the storage with this geometry. See torch.as_strided."""
+    """Return the view of the storage with this geometry. See torch.as_strided."""
 def as_strided_(input: Tensor, *args: Any, **named: Any) -> Any:
     """The tensor shown with other strides, in place. See torch.Tensor.as_strided_."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle whose sine it is. See torch.asin."""
+    """Return the angle whose sine it is. See torch.asin."""
 def asin_(input: Tensor) -> Tensor:
-    """The angle whose sine it is. See torch.asin."""
+    """Return the angle whose sine it is. See torch.asin."""
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of sinh. See torch.asinh."""
+    """Return the inverse of sinh. See torch.asinh."""
 def asinh_(input: Tensor) -> Tensor:
-    """The inverse of sinh. See torch.asinh."""
+    """Return the inverse of sinh. See torch.asinh."""
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle whose tangent it is. See torch.atan."""
+    """Return the angle whose tangent it is. See torch.atan."""
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle of the vector (``other``, ``input``). See torch.atan2."""
+    """Return the angle of the vector (``other``, ``input``). See torch.atan2."""
 def atan_(input: Tensor) -> Tensor:
-    """The angle whose tangent it is. See torch.atan."""
+    """Return the angle whose tangent it is. See torch.atan."""
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of tanh. See torch.atanh."""
+    """Return the inverse of tanh. See torch.atanh."""
 def atanh_(input: Tensor) -> Tensor:
-    """The inverse of tanh. See torch.atanh."""
+    """Return the inverse of tanh. See torch.atanh."""
 def atleast_1d(*tensors: Any) -> Any:
     """Tensors with at least that many dimensions. See torch.atleast_1d."""
 def atleast_2d(*tensors: Any) -> Any:
@@ -359,265 +359,265 @@ def atleast_2d(*tensors: Any) -> Any:
 def atleast_3d(*tensors: Any) -> Any:
     """Tensors with at least that many dimensions. See torch.atleast_3d."""
 def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
-    """The mean of each window over one dimension. See torch.nn.functional.avg_pool1d."""
+    """Return the mean of each window over one dimension. See torch.nn.functional.avg_pool1d."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * input + alpha * the products of a batch. See torch.baddbmm."""
+    """Return beta * input + alpha * the products of a batch. See torch.baddbmm."""
 def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A triangle that is 0 at both ends. See torch.bartlett_window."""
+    """Return a triangle that is 0 at both ends. See torch.bartlett_window."""
 bfloat16: _dtype
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input1 @ weight[k] @ input2`` for each output feature k, plus ``bias``. See torch.nn.functional.bilinear."""
+    """Return ``input1 @ weight[k] @ input2`` for each output feature k, plus ``bias``. See torch.nn.functional.bilinear."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
-    """How often each non-negative integer occurs, or the sum of its weights. See torch.bincount."""
+    """Return how often each non-negative integer occurs, or the sum of its weights. See torch.bincount."""
 def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """The bits set in both. See torch.bitwise_and."""
+    """Return the bits set in both. See torch.bitwise_and."""
 def bitwise_left_shift(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Bits moved up by ``other``, 0 beyond the width. See torch.bitwise_left_shift."""
+    """Return bits moved up by ``other``, 0 beyond the width. See torch.bitwise_left_shift."""
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Each bit inverted. See torch.bitwise_not."""
+    """Return each bit inverted. See torch.bitwise_not."""
 def bitwise_or(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """The bits set in either. See torch.bitwise_or."""
+    """Return the bits set in either. See torch.bitwise_or."""
 def bitwise_right_shift(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Bits moved down by ``other``, keeping the sign. See torch.bitwise_right_shift."""
+    """Return bits moved down by ``other``, keeping the sign. See torch.bitwise_right_shift."""
 def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """The bits set in one of the two. See torch.bitwise_xor."""
+    """Return the bits set in one of the two. See torch.bitwise_xor."""
 def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """The sum of three cosines. See torch.blackman_window."""
+    """Return the sum of three cosines. See torch.blackman_window."""
 @overload
 def block_diag(*tensors: Tensor) -> Tensor: ...
 @overload
 def block_diag(tensors: Sequence[Tensor]) -> Tensor:
-    """Matrices along the diagonal of a larger one. See torch.block_diag."""
+    """Return matrices along the diagonal of a larger one. See torch.block_diag."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The products of two batches of matrices. See torch.bmm."""
+    """Return the products of two batches of matrices. See torch.bmm."""
 bool: _dtype
 @overload
 def broadcast_to(input: Tensor, *size: builtins.int) -> Tensor: ...
 @overload
 def broadcast_to(input: Tensor, size: Sequence[builtins.int]) -> Tensor:
-    """``expand`` as a function. See torch.broadcast_to."""
+    """Return ``expand`` as a function. See torch.broadcast_to."""
 def bucketize(input: Tensor | _Number, boundaries: Tensor, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | None = None) -> Tensor:
-    """The index of the bucket between the sorted ``boundaries`` that each value is in. See torch.bucketize."""
+    """Return the index of the bucket between the sorted ``boundaries`` that each value is in. See torch.bucketize."""
 @overload
 def cartesian_prod(*tensors: Tensor) -> Tensor: ...
 @overload
 def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
-    """All tuples of one element of each vector. See torch.cartesian_prod."""
+    """Return all tuples of one element of each vector. See torch.cartesian_prod."""
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along a dim they have. See torch.cat."""
+    """Return tensors joined along a dim they have. See torch.cat."""
 def cdist(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, compute_mode: builtins.str | None = 'use_mm_for_euclid_dist_if_necessary', *, out: Tensor | None = None) -> Tensor:
-    """The p-norm distances between the rows of two batches of matrices. See torch.cdist."""
+    """Return the p-norm distances between the rows of two batches of matrices. See torch.cdist."""
 cdouble: _dtype
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The next integer up. See torch.ceil."""
+    """Return the next integer up. See torch.ceil."""
 def ceil_(input: Tensor) -> Tensor:
-    """The next integer up. See torch.ceil."""
+    """Return the next integer up. See torch.ceil."""
 def celu(input: Tensor, alpha: _Number = 1.0) -> Tensor:
-    """The input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
+    """Return the input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
 def celu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
-    """The input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
+    """Return the input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
 cfloat: _dtype
 @overload
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor: ...
 @overload
 def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The product of matrices, in the order that costs least. See torch.chain_matmul."""
+    """Return the product of matrices, in the order that costs least. See torch.chain_matmul."""
 def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
-    """The channels of ``groups`` groups, dealt out in turn. See torch.nn.functional.channel_shuffle."""
+    """Return the channels of ``groups`` groups, dealt out in turn. See torch.nn.functional.channel_shuffle."""
 channels_last: Any
 channels_last_3d: Any
 def cholesky(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """L of input = L Lᴴ, or U of Uᴴ U. See torch.cholesky."""
+    """Return L of input = L Lᴴ, or U of Uᴴ U. See torch.cholesky."""
 def cholesky_inverse(L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of A from its Cholesky factor. See torch.cholesky_inverse."""
+    """Return the inverse of A from its Cholesky factor. See torch.cholesky_inverse."""
 def cholesky_solve(B: Tensor, L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """X of AX = B from the Cholesky factor of A. See torch.cholesky_solve."""
+    """Return X of AX = B from the Cholesky factor of A. See torch.cholesky_solve."""
 def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-    """At most ``chunks`` parts of one size, the last maybe smaller. See torch.chunk."""
+    """Return at most ``chunks`` parts of one size; the last may be smaller. See torch.chunk."""
 def clamp(input: Tensor, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
+    """Clamp elements to ``min`` and ``max``; the gradient is 1 at the bounds. See torch.clamp."""
 def clamp_(input: Tensor, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
-    """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
+    """Clamp elements to ``min`` and ``max``; the gradient is 1 at the bounds. See torch.clamp."""
 def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Elements brought down to ``max``. See torch.clamp."""
+    """Clamp elements to at most ``max``. See torch.clamp."""
 def clamp_max_(input: Tensor, max: Tensor | _Number) -> Tensor:
-    """Elements brought down to ``max``. See torch.clamp."""
+    """Clamp elements to at most ``max``. See torch.clamp."""
 def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Elements brought up to ``min``. See torch.clamp."""
+    """Clamp elements to at least ``min``. See torch.clamp."""
 def clamp_min_(input: Tensor, min: Tensor | _Number) -> Tensor:
-    """Elements brought up to ``min``. See torch.clamp."""
+    """Clamp elements to at least ``min``. See torch.clamp."""
 def clip(input: Tensor, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
+    """Clamp elements to ``min`` and ``max``; the gradient is 1 at the bounds. See torch.clamp."""
 def clip_(input: Tensor, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
-    """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
+    """Clamp elements to ``min`` and ``max``; the gradient is 1 at the bounds. See torch.clamp."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along columns, vectors being columns. See torch.column_stack."""
+    """Return tensors joined along columns, vectors being columns. See torch.column_stack."""
 def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
-    """All combinations of ``r`` elements of a vector. See torch.combinations."""
+    """Return all combinations of ``r`` elements of a vector. See torch.combinations."""
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Complex numbers from their real and imaginary parts. See torch.complex."""
+    """Return complex numbers from their real and imaginary parts. See torch.complex."""
 complex128: _dtype
 complex64: _dtype
 def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along a dim they have. See torch.cat."""
+    """Return tensors joined along a dim they have. See torch.cat."""
 def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along a dim they have. See torch.cat."""
+    """Return tensors joined along a dim they have. See torch.cat."""
 def conj(input: Tensor, **kw: Any) -> Tensor:
     """The complex conjugate; a real tensor as it is. See torch.conj."""
 def conj_physical(input: Tensor, **kw: Any) -> Tensor:
     """The complex conjugate; a real tensor as it is. See torch.conj_physical."""
 def conj_physical_(input: Tensor) -> Tensor:
-    """The complex conjugate. See torch.conj_physical."""
+    """Return the complex conjugate. See torch.conj_physical."""
 contiguous_format: Any
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | builtins.str | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
-    """The cross-correlation with each filter over one dimension. See torch.nn.functional.conv1d."""
+    """Return the cross-correlation with each filter over one dimension. See torch.nn.functional.conv1d."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | builtins.str | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
-    """The cross-correlation with each filter over two dimensions. See torch.nn.functional.conv2d."""
+    """Return the cross-correlation with each filter over two dimensions. See torch.nn.functional.conv2d."""
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | builtins.str | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
-    """The cross-correlation with each filter over three dimensions. See torch.nn.functional.conv3d."""
+    """Return the cross-correlation with each filter over three dimensions. See torch.nn.functional.conv3d."""
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor:
-    """A one-dimensional convolution along the first dim; the weight is (width, in, out). See torch.conv_tbc."""
+    """Return a one-dimensional convolution along the first dim; the weight is (width, in, out). See torch.conv_tbc."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
-    """The transpose of conv1d as a linear map. See torch.nn.functional.conv_transpose1d."""
+    """Return the transpose of conv1d as a linear map. See torch.nn.functional.conv_transpose1d."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
-    """The transpose of conv2d as a linear map. See torch.nn.functional.conv_transpose2d."""
+    """Return the transpose of conv2d as a linear map. See torch.nn.functional.conv_transpose2d."""
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
-    """The transpose of conv3d as a linear map. See torch.nn.functional.conv_transpose3d."""
+    """Return the transpose of conv3d as a linear map. See torch.nn.functional.conv_transpose3d."""
 def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
+    """Return the magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlations of the rows, whose columns are observations. See torch.corrcoef."""
+    """Return the correlations of the rows, whose columns are observations. See torch.corrcoef."""
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The cosine. See torch.cos."""
+    """Return the cosine. See torch.cos."""
 def cos_(input: Tensor) -> Tensor:
-    """The cosine. See torch.cos."""
+    """Return the cosine. See torch.cos."""
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The hyperbolic cosine. See torch.cosh."""
+    """Return the hyperbolic cosine. See torch.cosh."""
 def cosh_(input: Tensor) -> Tensor:
-    """The hyperbolic cosine. See torch.cosh."""
+    """Return the hyperbolic cosine. See torch.cosh."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor:
-    """The cosine of the angle between vectors along ``dim``. See torch.nn.functional.cosine_similarity."""
+    """Return the cosine of the angle between vectors along ``dim``. See torch.nn.functional.cosine_similarity."""
 def count_nonzero(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, out: Tensor | None = None) -> Tensor:
-    """How many elements are not zero. See torch.count_nonzero."""
+    """Return how many elements are not zero. See torch.count_nonzero."""
 def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-    """The covariances of the rows, whose columns are observations (with how often, and how much, each counts). See torch.cov."""
+    """Return the covariances of rows over weighted columns (observations). See torch.cov."""
 def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The cross product along ``dim``, or along the first dimension of size 3. See torch.cross."""
+    """Return the cross product along ``dim``, or along the first dimension of size 3. See torch.cross."""
 def cummax(input: Tensor, dim: builtins.int, *, out: Sequence[Tensor] | None = None) -> cummax_result:
-    """The largest elements so far along ``dim``, with their indices. See torch.cummax."""
+    """Return the largest elements so far along ``dim``, with their indices. See torch.cummax."""
 def cummin(input: Tensor, dim: builtins.int, *, out: Sequence[Tensor] | None = None) -> cummin_result:
-    """The smallest elements so far along ``dim``, with their indices. See torch.cummin."""
+    """Return the smallest elements so far along ``dim``, with their indices. See torch.cummin."""
 def cumprod(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """The products of the elements so far along ``dim``. See torch.cumprod."""
+    """Return the products of the elements so far along ``dim``. See torch.cumprod."""
 def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """The sums of the elements so far along ``dim``. See torch.cumsum."""
+    """Return the sums of the elements so far along ``dim``. See torch.cumsum."""
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor:
-    """The integrals so far of ``y`` along ``dim`` by the trapezoidal rule. See torch.cumulative_trapezoid."""
+    """Return the integrals so far of ``y`` along ``dim`` by the trapezoidal rule. See torch.cumulative_trapezoid."""
 default_generator: _Generator
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Degrees to radians. See torch.deg2rad."""
+    """Convert degrees to radians. See torch.deg2rad."""
 def deg2rad_(input: Tensor) -> Tensor:
-    """Degrees to radians. See torch.deg2rad."""
+    """Convert degrees to radians. See torch.deg2rad."""
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The determinant. See torch.linalg.det."""
+    """Return the determinant. See torch.linalg.det."""
 def detach(input: Tensor, *args: Any, **named: Any) -> Any:
     """The tensor without its graph. See torch.Tensor.detach."""
 def detach_(input: Tensor, *args: Any, **named: Any) -> Any:
     """Cuts the tensor off its graph. See torch.Tensor.detach_."""
 def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy. As in PyTorch it requires a gradient if ``input`` does; unlike there, one flows. See torch.detach_copy."""
+    """Return a copy. As in PyTorch it requires a gradient if ``input`` does; unlike there, one flows. See torch.detach_copy."""
 def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
-    """The last dim as the diagonal of two new ones. See torch.diag_embed."""
+    """Return the last dim as the diagonal of two new ones. See torch.diag_embed."""
 def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
-    """All elements as the diagonal of a matrix. See torch.diagflat."""
+    """Return all elements as the diagonal of a matrix. See torch.diagflat."""
 def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
-    """The diagonal of two dims as the last dim. See torch.diagonal."""
+    """Return the diagonal of two dims as the last dim. See torch.diagonal."""
 def diagonal_copy(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """What torch.diagonal shows, as a copy. See torch.diagonal_copy."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
-    """``input`` with a diagonal replaced. See torch.diagonal_scatter."""
+    """Return ``input`` with a diagonal replaced. See torch.diagonal_scatter."""
 def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The ``n``-th differences of neighbours along ``dim``. See torch.diff."""
+    """Return the ``n``-th differences of neighbours along ``dim``. See torch.diff."""
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithmic derivative of the gamma function. See torch.digamma."""
+    """Return the logarithmic derivative of the gamma function. See torch.digamma."""
 def dist(input: Tensor, other: Tensor, p: _Number = 2, *, out: Tensor | None = None) -> Tensor:
-    """The p-norm of the difference. See torch.dist."""
+    """Return the p-norm of the difference. See torch.dist."""
 def div(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
-    """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
+    """Return the quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
 def divide(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
-    """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
+    """Return the quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The dot product of two vectors, neither conjugated. See torch.dot."""
+    """Return the dot product of two vectors, neither conjugated. See torch.dot."""
 double: _dtype
 dropout = _aliased_torch_dropout
 def dsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
-    """Parts along the third dim. See torch.dsplit."""
+    """Return parts along the third dim. See torch.dsplit."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along the third dim. See torch.dstack."""
+    """Return tensors joined along the third dim. See torch.dstack."""
 e: builtins.float
 def eig(*args: Any, **kwargs: Any) -> Any:
     """RuntimeError: PyTorch has removed it for torch.linalg.eig."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
-    """nn.functional.embedding with torch.embedding's arguments: ``padding_idx`` -1 is none."""
+    """Do nn.functional.embedding with torch.embedding's arguments; ``padding_idx`` -1 means None."""
 @overload
 def empty(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A tensor whose values do not matter; here they are zeros. See torch.empty."""
+    """Return an uninitialized tensor; here it holds zeros. See torch.empty."""
 def empty_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A tensor in the shape of another whose values do not matter; here zeros. See torch.empty_like."""
+    """Return an uninitialized tensor (zeros) in the shape of another. See torch.empty_like."""
 def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether the elements are equal. See torch.eq."""
+    """Return whether the elements are equal. See torch.eq."""
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The error function. See torch.erf."""
+    """Return the error function. See torch.erf."""
 def erf_(input: Tensor) -> Tensor:
-    """The error function. See torch.erf."""
+    """Return the error function. See torch.erf."""
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 minus the error function. See torch.erfc."""
+    """Return 1 minus the error function. See torch.erfc."""
 def erfc_(input: Tensor) -> Tensor:
-    """1 minus the error function. See torch.erfc."""
+    """Return 1 minus the error function. See torch.erfc."""
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of the error function. See torch.erfinv."""
+    """Return the inverse of the error function. See torch.erfinv."""
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """e raised to each element. See torch.exp."""
+    """Return e raised to each element. See torch.exp."""
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """2 raised to each element. See torch.exp2."""
+    """Return 2 raised to each element. See torch.exp2."""
 def exp2_(input: Tensor) -> Tensor:
-    """2 raised to each element. See torch.exp2."""
+    """Return 2 raised to each element. See torch.exp2."""
 def exp_(input: Tensor) -> Tensor:
-    """e raised to each element. See torch.exp."""
+    """Return e raised to each element. See torch.exp."""
 @overload
 def expand_copy(input: Tensor, *size: builtins.int, implicit: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
 def expand_copy(input: Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """What torch.expand shows, as a copy. See torch.expand_copy."""
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """e raised to each element, minus 1, exact for small ones. See torch.expm1."""
+    """Return e raised to each element, minus 1, exact for small ones. See torch.expm1."""
 def expm1_(input: Tensor) -> Tensor:
-    """e raised to each element, minus 1, exact for small ones. See torch.expm1."""
+    """Return e raised to each element, minus 1, exact for small ones. See torch.expm1."""
 def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """Ones on the diagonal, zeros elsewhere. See torch.eye."""
+    """Return ones on the diagonal, zeros elsewhere. See torch.eye."""
 def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: builtins.int, quant_min: builtins.int, quant_max: builtins.int) -> Tensor:
-    """The same with a scale and a zero point per slice along ``axis``. See torch.fake_quantize_per_channel_affine."""
+    """Return the same with a scale and a zero point per slice along ``axis``. See torch.fake_quantize_per_channel_affine."""
 def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor | _Number, zero_point: Tensor | _Number, quant_min: builtins.int, quant_max: builtins.int) -> Tensor:
-    """``input`` rounded to multiples of ``scale``, and cut off. See torch.fake_quantize_per_tensor_affine."""
+    """Return ``input`` rounded to multiples of ``scale``, and cut off. See torch.fake_quantize_per_tensor_affine."""
 def fill(input: Tensor, value: Tensor | _Number) -> Tensor:
-    """All elements replaced by one value. See torch.Tensor.fill_."""
+    """Return all elements replaced by one value. See torch.Tensor.fill_."""
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The integer part. See torch.trunc."""
+    """Return the integer part. See torch.trunc."""
 def fix_(input: Tensor) -> Tensor:
-    """The integer part. See torch.trunc."""
+    """Return the integer part. See torch.trunc."""
 def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
-    """Several dims made one. See torch.flatten."""
+    """Merge several dims into one. See torch.flatten."""
 @overload
 def flip(input: Tensor, *dims: builtins.int) -> Tensor: ...
 @overload
 def flip(input: Tensor, dims: Sequence[builtins.int]) -> Tensor:
-    """Dims in reverse. See torch.flip."""
+    """Return dims in reverse. See torch.flip."""
 def fliplr(input: Tensor) -> Tensor:
-    """Columns in reverse. See torch.fliplr."""
+    """Return columns in reverse. See torch.fliplr."""
 def flipud(input: Tensor) -> Tensor:
-    """Rows in reverse. See torch.flipud."""
+    """Return rows in reverse. See torch.flipud."""
 float: _dtype
 float16: _dtype
 float32: _dtype
@@ -628,41 +628,41 @@ float8_e5m2: _dtype
 float8_e5m2fnuz: _dtype
 float8_e8m0fnu: _dtype
 def float_power(input: Tensor | _Number, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """``pow`` computed in float64 or complex128. See torch.float_power."""
+    """Return ``pow`` computed in float64 or complex128. See torch.float_power."""
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The next integer down. See torch.floor."""
+    """Return the next integer down. See torch.floor."""
 def floor_(input: Tensor) -> Tensor:
-    """The next integer down. See torch.floor."""
+    """Return the next integer down. See torch.floor."""
 def floor_divide(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """The quotient rounded down. See torch.floor_divide."""
+    """Return the quotient rounded down. See torch.floor_divide."""
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The greater of two elements, ignoring a NaN. See torch.fmax."""
+    """Return the greater of two elements, ignoring a NaN. See torch.fmax."""
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The lesser of two elements, ignoring a NaN. See torch.fmin."""
+    """Return the lesser of two elements, ignoring a NaN. See torch.fmin."""
 def fmod(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """What truncating division leaves, with the sign of ``input``. See torch.fmod."""
+    """Return the remainder of truncating division, with the sign of ``input``. See torch.fmod."""
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """What trunc leaves. See torch.frac."""
+    """Return each element minus its integer part. See torch.frac."""
 def frac_(input: Tensor) -> Tensor:
-    """What trunc leaves. See torch.frac."""
+    """Return each element minus its integer part. See torch.frac."""
 def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> frexp_result:
-    """Mantissas in [0.5, 1) and exponents of 2. See torch.frexp."""
+    """Return mantissas in [0.5, 1) and exponents of 2. See torch.frexp."""
 def full(size: Sequence[builtins.int], fill_value: _Number, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A tensor filled with one number, of that number's dtype. See torch.full."""
+    """Return a tensor filled with one number, of that number's dtype. See torch.full."""
 def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """One number in the shape of another tensor. See torch.full_like."""
+    """Return one number in the shape of another tensor. See torch.full_like."""
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
-    """``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
+    """Return ``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The greatest common divisor. See torch.gcd."""
+    """Return the greatest common divisor. See torch.gcd."""
 def gcd_(input: Tensor, other: Tensor) -> Tensor:
-    """The greatest common divisor. See torch.gcd."""
+    """Return the greatest common divisor. See torch.gcd."""
 def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether ``input`` is greater or equal. See torch.ge."""
+    """Return whether ``input`` is greater or equal. See torch.ge."""
 def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> geqrf_result:
-    """The reflectors and factors that a QR factorization is made of, as LAPACK has them. See torch.geqrf."""
+    """Return the reflectors and factors that a QR factorization is made of, as LAPACK has them. See torch.geqrf."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The outer product of two vectors. See torch.outer."""
+    """Return the outer product of two vectors. See torch.outer."""
 def get_autocast_cpu_dtype(*args: Any) -> Any:
     """get_autocast_dtype of cpu. See torch.get_autocast_cpu_dtype."""
 def get_autocast_gpu_dtype(*args: Any) -> Any:
@@ -674,72 +674,72 @@ def get_autocast_xla_dtype(*args: Any) -> Any:
 def get_device(input: Tensor, *args: Any, **named: Any) -> Any:
     """The device's index. See torch.Tensor.get_device."""
 def greater(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether ``input`` is greater. See torch.gt."""
+    """Return whether ``input`` is greater. See torch.gt."""
 def greater_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether ``input`` is greater or equal. See torch.ge."""
+    """Return whether ``input`` is greater or equal. See torch.ge."""
 grid_sampler_2d = _aliased_grid_sampler
 grid_sampler_3d = _aliased_grid_sampler
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
-    """The input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
+    """Return the input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """The next state of a GRU. See torch.nn.GRUCell."""
+    """Return the next state of a GRU. See torch.nn.GRUCell."""
 def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether ``input`` is greater. See torch.gt."""
+    """Return whether ``input`` is greater. See torch.gt."""
 half: _dtype
 def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, alpha: builtins.float = 0.54, beta: builtins.float = 0.46, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """alpha - beta * cosine. See torch.hamming_window."""
+    """Return alpha - beta * cosine. See torch.hamming_window."""
 def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A raised cosine that is 0 at both ends. See torch.hann_window."""
+    """Return a raised cosine that is 0 at both ends. See torch.hann_window."""
 def hardshrink(input: Tensor, lambd: _Number = 0.5) -> Tensor:
-    """The input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
+    """Return the input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
 def hash_tensor(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., *, keepdim: builtins.bool = False, mode: builtins.int = 0, out: Tensor | None = None) -> Tensor:
-    """The bits of all elements, as 64-bit numbers, combined by exclusive or. See torch.hash_tensor."""
+    """Return the bits of all elements, as 64-bit numbers, combined by exclusive or. See torch.hash_tensor."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
+    """Return 0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
 def histc(input: Tensor, bins: builtins.int = 100, min: _Number = 0, max: _Number = 0, *, out: Tensor | None = None) -> Tensor:
-    """How many elements lie in each of ``bins`` equal bins from ``min`` to ``max``. See torch.histc."""
+    """Return how many elements lie in each of ``bins`` equal bins from ``min`` to ``max``. See torch.histc."""
 def histogram(input: Tensor, bins: Tensor | builtins.int = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False, out: Sequence[Tensor] | None = None) -> histogram_result:
-    """How many elements, or what weight, lie in each bin, and the edges of the bins. See torch.histogram."""
+    """Return the number (or weight) of elements in each bin, and the edges of the bins. See torch.histogram."""
 def hsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
-    """Parts along columns. See torch.hsplit."""
+    """Return parts along columns. See torch.hsplit."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along columns (vectors along their dim). See torch.hstack."""
+    """Return tensors joined along columns (vectors along their dim). See torch.hstack."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The length of the vector (``input``, ``other``). See torch.hypot."""
+    """Return the length of the vector (``input``, ``other``). See torch.hypot."""
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The modified Bessel function I0. See torch.i0."""
+    """Return the modified Bessel function I0. See torch.i0."""
 def i0_(input: Tensor) -> Tensor:
-    """The modified Bessel function I0. See torch.i0."""
+    """Return the modified Bessel function I0. See torch.i0."""
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The regularized lower incomplete gamma function. See torch.igamma."""
+    """Return the regularized lower incomplete gamma function. See torch.igamma."""
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The regularized upper incomplete gamma function. See torch.igammac."""
+    """Return the regularized upper incomplete gamma function. See torch.igammac."""
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part. See torch.imag."""
+    """Return the imaginary part. See torch.imag."""
 def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
+    """Add ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
 def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
+    """Return the slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
 def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
-    """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
+    """Return the slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """``values`` written (or added) at index tensors. See torch.Tensor.index_put."""
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """``values`` written (or added) at index tensors. See torch.Tensor.index_put_."""
 def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
-    """Slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
+    """Return slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
 def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The slices of a dim at an index vector. See torch.index_select."""
+    """Return the slices of a dim at an index vector. See torch.index_select."""
 inf: builtins.float
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The dot products over the last dimension of both. See torch.inner."""
+    """Return the dot products over the last dimension of both. See torch.inner."""
 int: _dtype
 int16: _dtype
 int32: _dtype
 int64: _dtype
 int8: _dtype
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of square matrices. See torch.linalg.inv."""
+    """Return the inverse of square matrices. See torch.linalg.inv."""
 def is_autocast_cpu_enabled(*args: Any) -> Any:
     """is_autocast_enabled of cpu. See torch.is_autocast_cpu_enabled."""
 def is_autocast_ipu_enabled(*args: Any) -> Any:
@@ -749,117 +749,117 @@ def is_autocast_xla_enabled(*args: Any) -> Any:
 def is_signed(input: Tensor, *args: Any, **named: Any) -> Any:
     """Whether the dtype has negative numbers. See torch.Tensor.is_signed."""
 def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
-    """Whether the elements differ by no more than ``atol + rtol * |other|``. See torch.isclose."""
+    """Return whether the elements differ by no more than ``atol + rtol * |other|``. See torch.isclose."""
 def isfinite(input: Tensor) -> Tensor:
-    """Whether each element is finite. See torch.isfinite."""
+    """Return whether each element is finite. See torch.isfinite."""
 def isin(elements: Tensor | _Number, test_elements: Tensor | _Number, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Tensor | None = None) -> Tensor:
-    """Whether each element is one of ``test_elements``. See torch.isin."""
+    """Return whether each element is one of ``test_elements``. See torch.isin."""
 def isinf(input: Tensor) -> Tensor:
-    """Whether each element is infinite. See torch.isinf."""
+    """Return whether each element is infinite. See torch.isinf."""
 def isnan(input: Tensor) -> Tensor:
-    """Whether each element is NaN. See torch.isnan."""
+    """Return whether each element is NaN. See torch.isnan."""
 def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether each element is negative infinity. See torch.isneginf."""
+    """Return whether each element is negative infinity. See torch.isneginf."""
 def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether each element is positive infinity. See torch.isposinf."""
+    """Return whether each element is positive infinity. See torch.isposinf."""
 def isreal(input: Tensor) -> Tensor:
-    """Whether each element has no imaginary part. See torch.isreal."""
+    """Return whether each element has no imaginary part. See torch.isreal."""
 def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
-    """The signal whose spectra are nearest to those given: the inverse of ``stft``. See torch.istft."""
+    """Return the signal whose spectra are nearest to those given: the inverse of ``stft``. See torch.istft."""
 def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A quotient of Bessel functions. See torch.kaiser_window."""
+    """Return a quotient of Bessel functions. See torch.kaiser_window."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Kronecker product. See torch.kron."""
+    """Return the Kronecker product. See torch.kron."""
 def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> kthvalue_result:
-    """The ``k``-th smallest element along ``dim``, with its index. See torch.kthvalue."""
+    """Return the ``k``-th smallest element along ``dim``, with its index. See torch.kthvalue."""
 def layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
-    """The input with mean 0 and variance 1 over its last dimensions. See torch.nn.functional.layer_norm."""
+    """Return the input with mean 0 and variance 1 over its last dimensions. See torch.nn.functional.layer_norm."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The least common multiple. See torch.lcm."""
+    """Return the least common multiple. See torch.lcm."""
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
-    """The least common multiple. See torch.lcm."""
+    """Return the least common multiple. See torch.lcm."""
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """``input`` times 2 to the power ``other``. See torch.ldexp."""
+    """Return ``input`` times 2 to the power ``other``. See torch.ldexp."""
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
-    """``input`` times 2 to the power ``other``. See torch.ldexp."""
+    """Return ``input`` times 2 to the power ``other``. See torch.ldexp."""
 def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether ``input`` is less or equal. See torch.le."""
+    """Return whether ``input`` is less or equal. See torch.le."""
 legacy_contiguous_format: Any
 def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """The way from ``input`` to ``end``, ``weight`` of it. See torch.lerp."""
+    """Return ``input + weight * (end - input)``. See torch.lerp."""
 def less(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether ``input`` is less. See torch.lt."""
+    """Return whether ``input`` is less. See torch.lt."""
 def less_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether ``input`` is less or equal. See torch.le."""
+    """Return whether ``input`` is less or equal. See torch.le."""
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the gamma function's magnitude. See torch.lgamma."""
+    """Return the logarithm of the gamma function's magnitude. See torch.lgamma."""
 def linspace(start: Tensor | _Number, end: Tensor | _Number, steps: builtins.int, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """``steps`` evenly spaced numbers from ``start`` to ``end``. See torch.linspace."""
+    """Return ``steps`` evenly spaced numbers from ``start`` to ``end``. See torch.linspace."""
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The natural logarithm. See torch.log."""
+    """Return the natural logarithm. See torch.log."""
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm to base 10. See torch.log10."""
+    """Return the logarithm to base 10. See torch.log10."""
 def log10_(input: Tensor) -> Tensor:
-    """The logarithm to base 10. See torch.log10."""
+    """Return the logarithm to base 10. See torch.log10."""
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of 1 plus each element, exact for small ones. See torch.log1p."""
+    """Return the logarithm of 1 plus each element, exact for small ones. See torch.log1p."""
 def log1p_(input: Tensor) -> Tensor:
-    """The logarithm of 1 plus each element, exact for small ones. See torch.log1p."""
+    """Return the logarithm of 1 plus each element, exact for small ones. See torch.log1p."""
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm to base 2. See torch.log2."""
+    """Return the logarithm to base 2. See torch.log2."""
 def log2_(input: Tensor) -> Tensor:
-    """The logarithm to base 2. See torch.log2."""
+    """Return the logarithm to base 2. See torch.log2."""
 def log_(input: Tensor) -> Tensor:
-    """The natural logarithm. See torch.log."""
+    """Return the natural logarithm. See torch.log."""
 def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of softmax, computed as one. See torch.log_softmax."""
+    """Return the logarithm of softmax, computed as one. See torch.log_softmax."""
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log(exp(input) + exp(other)). See torch.logaddexp."""
+    """Return log(exp(input) + exp(other)). See torch.logaddexp."""
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log2(2**input + 2**other). See torch.logaddexp2."""
+    """Return log2(2**input + 2**other). See torch.logaddexp2."""
 def logcumsumexp(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the cumulative sums of exponentials. See torch.logcumsumexp."""
+    """Return the logarithm of the cumulative sums of exponentials. See torch.logcumsumexp."""
 def logdet(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the determinant, nan where that is negative. See torch.logdet."""
+    """Return the logarithm of the determinant, nan where that is negative. See torch.logdet."""
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether both are true. See torch.logical_and."""
+    """Return whether both are true. See torch.logical_and."""
 def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether each element is false. See torch.logical_not."""
+    """Return whether each element is false. See torch.logical_not."""
 def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether either is true. See torch.logical_or."""
+    """Return whether either is true. See torch.logical_or."""
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether one of the two is true. See torch.logical_xor."""
+    """Return whether one of the two is true. See torch.logical_xor."""
 def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of sigmoid, of elements first brought to at least ``eps`` from 0 and 1. See torch.logit."""
+    """Return the inverse of sigmoid, of elements first brought to at least ``eps`` from 0 and 1. See torch.logit."""
 def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
-    """The inverse of sigmoid, of elements first brought to at least ``eps`` from 0 and 1. See torch.logit."""
+    """Return the inverse of sigmoid, of elements first brought to at least ``eps`` from 0 and 1. See torch.logit."""
 def logspace(start: Tensor | _Number, end: Tensor | _Number, steps: builtins.int, base: builtins.float = 10.0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """Powers of ``base`` with evenly spaced exponents. See torch.logspace."""
+    """Return powers of ``base`` with evenly spaced exponents. See torch.logspace."""
 def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the sum of exponentials along ``dim``. See torch.logsumexp."""
+    """Return the logarithm of the sum of exponentials along ``dim``. See torch.logsumexp."""
 long: _dtype
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """The next hidden and cell state of an LSTM. See torch.nn.LSTMCell."""
+    """Return the next hidden and cell state of an LSTM. See torch.nn.LSTMCell."""
 def lstsq(*args: Any, **kwargs: Any) -> Any:
     """RuntimeError: PyTorch has removed it for torch.linalg.lstsq."""
 def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether ``input`` is less. See torch.lt."""
+    """Return whether ``input`` is less. See torch.lt."""
 def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> builtins.tuple[Tensor, ...]:
-    """linalg.lu_factor or linalg.lu_factor_ex. See torch.lu."""
+    """Return linalg.lu_factor or linalg.lu_factor_ex. See torch.lu."""
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """X of AX = b from torch.lu's result. See torch.lu_solve."""
+    """Return X of AX = b from torch.lu's result. See torch.lu_solve."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> lu_unpack_result:
-    """P, L and U from torch.lu's result; those not asked for are empty. See torch.lu_unpack."""
+    """Return P, L and U from torch.lu's result; those not asked for are empty. See torch.lu_unpack."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
-    """One value where the mask holds. See torch.Tensor.masked_fill_."""
+    """Return the input with one value where the mask is True. See torch.Tensor.masked_fill_."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """The elements of ``source``, in order, where the mask holds. See torch.Tensor.masked_scatter_."""
+    """Return the input with the elements of ``source``, in order, where the mask is True. See torch.Tensor.masked_scatter_."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The matrix product, over broadcast batches where there are more than two dimensions. See torch.matmul."""
+    """Return the matrix product, over broadcast batches where there are more than two dimensions. See torch.matmul."""
 def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The matrix exponential. See torch.linalg.matrix_exp."""
+    """Return the matrix exponential. See torch.linalg.matrix_exp."""
 def matrix_power(A: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """A matrix times itself, n times; a negative n takes the inverse. See torch.linalg.matrix_power."""
+    """Return a matrix times itself, n times; a negative n takes the inverse. See torch.linalg.matrix_power."""
 def matrix_rank(*args: Any, **kwargs: Any) -> Any:
     """RuntimeError: PyTorch has removed it for torch.linalg.matrix_rank."""
 @overload
@@ -868,128 +868,128 @@ def max(input: Tensor) -> Tensor: ...
 def max(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> max_result: ...
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The largest element; the largest along ``dim`` with its index; the larger of two tensors. See torch.max."""
+    """Return the largest element; the largest along ``dim`` with its index; the larger of two tensors. See torch.max."""
 def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Tensor:
-    """The maximum of each window over one dimension. See torch.nn.functional.max_pool1d."""
+    """Return the maximum of each window over one dimension. See torch.nn.functional.max_pool1d."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The maximum of each window, and where it is. See torch.nn.functional.max_pool1d."""
 def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Tensor:
-    """The maximum of each window over two dimensions. See torch.nn.functional.max_pool2d."""
+    """Return the maximum of each window over two dimensions. See torch.nn.functional.max_pool2d."""
 def max_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Tensor:
-    """The maximum of each window over three dimensions. See torch.nn.functional.max_pool3d."""
+    """Return the maximum of each window over three dimensions. See torch.nn.functional.max_pool3d."""
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The greater of two elements, NaN if either is. See torch.maximum."""
+    """Return the greater of two elements, NaN if either is. See torch.maximum."""
 def mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """The mean of all elements, or along ``dim``. See torch.mean."""
+    """Return the mean of all elements, or along ``dim``. See torch.mean."""
 @overload
 def median(input: Tensor) -> Tensor: ...
 @overload
 def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> median_result:
-    """The median (of an even number, the lower), of all or along ``dim`` with its index. See torch.median."""
+    """Return the median (of an even number, the lower), of all or along ``dim`` with its index. See torch.median."""
 @overload
 def min(input: Tensor) -> Tensor: ...
 @overload
 def min(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> min_result: ...
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smallest element; the smallest along ``dim`` with its index; the smaller of two tensors. See torch.min."""
+    """Return the smallest element; the smallest along ``dim`` with its index; the smaller of two tensors. See torch.min."""
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The lesser of two elements, NaN if either is. See torch.minimum."""
+    """Return the lesser of two elements, NaN if either is. See torch.minimum."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The product of two matrices. See torch.mm."""
+    """Return the product of two matrices. See torch.mm."""
 def mode(input: Tensor, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> mode_result:
-    """The most frequent element along ``dim`` (the smallest such), with its last index. See torch.mode."""
+    """Return the most frequent element along ``dim`` (the smallest such), with its last index. See torch.mode."""
 monitor: Any
 def moveaxis(input: Tensor, source: builtins.int | Sequence[builtins.int], destination: builtins.int | Sequence[builtins.int]) -> Tensor:
-    """Dims moved to other places, the rest in order. See torch.movedim."""
+    """Return dims moved to other places, the rest in order. See torch.movedim."""
 def movedim(input: Tensor, source: builtins.int | Sequence[builtins.int], destination: builtins.int | Sequence[builtins.int]) -> Tensor:
-    """Dims moved to other places, the rest in order. See torch.movedim."""
+    """Return dims moved to other places, the rest in order. See torch.movedim."""
 mps: Any
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements in order along the first dimension. See torch.msort."""
+    """Return the elements in order along the first dimension. See torch.msort."""
 mtia: Any
 def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """The product. See torch.mul."""
+    """Return the product. See torch.mul."""
 def multiply(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """The product. See torch.mul."""
+    """Return the product. See torch.mul."""
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The product of a matrix and a vector. See torch.mv."""
+    """Return the product of a matrix and a vector. See torch.mv."""
 def mvlgamma(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the multivariate gamma function. See torch.mvlgamma."""
+    """Return the logarithm of the multivariate gamma function. See torch.mvlgamma."""
 nan: builtins.float
 def nan_to_num(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """NaN and infinities replaced by numbers. See torch.nan_to_num."""
+    """Return NaN and infinities replaced by numbers. See torch.nan_to_num."""
 def nan_to_num_(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
-    """NaN and infinities replaced by numbers. See torch.nan_to_num."""
+    """Return NaN and infinities replaced by numbers. See torch.nan_to_num."""
 def nanmean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """The mean of the elements that are not NaN. See torch.nanmean."""
+    """Return the mean of the elements that are not NaN. See torch.nanmean."""
 @overload
 def nanmedian(input: Tensor) -> Tensor: ...
 @overload
 def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> nanmedian_result:
-    """The median of the elements that are not NaN. See torch.nanmedian."""
+    """Return the median of the elements that are not NaN. See torch.nanmedian."""
 def nanquantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The quantiles of the elements that are not NaN. See torch.nanquantile."""
+    """Return the quantiles of the elements that are not NaN. See torch.nanquantile."""
 def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """The sum with NaNs taken as zero. See torch.nansum."""
+    """Return the sum with NaNs taken as zero. See torch.nansum."""
 def narrow(input: Tensor, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
-    """``length`` elements of a dim from ``start`` on. See torch.narrow."""
+    """Return ``length`` elements of a dim from ``start`` on. See torch.narrow."""
 def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """``length`` elements of a dim from ``start`` on, copied. See torch.narrow_copy."""
+    """Return ``length`` elements of a dim from ``start`` on, copied. See torch.narrow_copy."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: builtins.int, C: builtins.int, HxW: builtins.int, group: builtins.int, eps: builtins.float) -> Tensor:
-    """group_norm with the mean and reciprocal deviation of each group. See torch.native_group_norm."""
+    """Return group_norm with the mean and reciprocal deviation of each group. See torch.native_group_norm."""
 def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether the elements differ. See torch.ne."""
+    """Return whether the elements differ. See torch.ne."""
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Minus each element. See torch.neg."""
+    """Return each element negated. See torch.neg."""
 def neg_(input: Tensor) -> Tensor:
-    """Minus each element. See torch.neg."""
+    """Return each element negated. See torch.neg."""
 def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Minus each element. See torch.neg."""
+    """Return each element negated. See torch.neg."""
 def negative_(input: Tensor) -> Tensor:
-    """Minus each element. See torch.neg."""
+    """Return each element negated. See torch.neg."""
 nested: Any
 newaxis: None
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
+    """Return the next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
 @overload
 def nonzero(input: Tensor) -> Tensor: ...
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[False]) -> Tensor: ...
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]:
-    """The indices of the elements that are not 0, as rows or as a tuple of columns. See torch.nonzero."""
+    """Return the indices of the elements that are not 0, as rows or as a tuple of columns. See torch.nonzero."""
 def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Tensor:
-    """The first ``size`` rows of ``nonzero``, or all and then rows of ``fill_value``. See torch.nonzero_static."""
+    """Return the first ``size`` rows of ``nonzero``, or all and then rows of ``fill_value``. See torch.nonzero_static."""
 def norm(input: Tensor, p: builtins.float | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The p-norm of all elements or along ``dim``; "fro" is 2, "nuc" the sum of singular values. See torch.norm."""
+    """Return the p-norm of all elements or along ``dim``; "fro" is 2, "nuc" the sum of singular values. See torch.norm."""
 def norm_except_dim(v: Tensor, pow: builtins.int = 2, dim: builtins.int = 0) -> Tensor:
-    """The p-norm over all dimensions but ``dim`` (over all for -1). See torch.norm_except_dim."""
+    """Return the p-norm over all dimensions but ``dim`` (over all for -1). See torch.norm_except_dim."""
 def not_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether the elements differ. See torch.ne."""
+    """Return whether the elements differ. See torch.ne."""
 @overload
 def ones(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def ones(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A tensor of ones. See torch.ones."""
+    """Return a tensor of ones. See torch.ones."""
 def ones_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """Ones in the shape of another tensor. See torch.ones_like."""
+    """Return ones in the shape of another tensor. See torch.ones_like."""
 def orgqr(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The first columns of a product of Householder reflections. See torch.linalg.householder_product."""
+    """Return the first columns of a product of Householder reflections. See torch.linalg.householder_product."""
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The product of a matrix with the Q of ``geqrf``. See torch.ormqr."""
+    """Return the product of a matrix with the Q of ``geqrf``. See torch.ormqr."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The outer product of two vectors. See torch.outer."""
+    """Return the outer product of two vectors. See torch.outer."""
 package: Any
 def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor:
-    """The p-norm of ``x1 - x2 + eps`` along the last dimension. See torch.nn.functional.pairwise_distance."""
+    """Return the p-norm of ``x1 - x2 + eps`` along the last dimension. See torch.nn.functional.pairwise_distance."""
 def pdist(input: Tensor, p: builtins.float = 2.0) -> Tensor:
-    """The p-norm distance of each pair of rows. See torch.nn.functional.pdist."""
+    """Return the p-norm distance of each pair of rows. See torch.nn.functional.pdist."""
 @overload
 def permute(input: Tensor, *dims: builtins.int) -> Tensor: ...
 @overload
 def permute(input: Tensor, dims: Sequence[builtins.int]) -> Tensor:
-    """The dims in another order. See torch.permute."""
+    """Return the dims in another order. See torch.permute."""
 @overload
 def permute_copy(input: Tensor, *dims: builtins.int, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -997,98 +997,98 @@ def permute_copy(input: Tensor, dims: Sequence[builtins.int], *, out: Tensor | N
     """What torch.permute shows, as a copy. See torch.permute_copy."""
 pi: builtins.float
 def pinverse(input: Tensor, rcond: builtins.float = 1e-15, *, out: Tensor | None = None) -> Tensor:
-    """The Moore-Penrose inverse. See torch.pinverse."""
+    """Return the Moore-Penrose inverse. See torch.pinverse."""
 def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
-    """Channels spread over ``upscale_factor`` times as many rows and columns. See torch.nn.functional.pixel_shuffle."""
+    """Return channels spread over ``upscale_factor`` times as many rows and columns. See torch.nn.functional.pixel_shuffle."""
 def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
-    """The inverse of pixel_shuffle. See torch.nn.functional.pixel_unshuffle."""
+    """Return the inverse of pixel_shuffle. See torch.nn.functional.pixel_unshuffle."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Complex numbers from their magnitudes and angles. See torch.polar."""
+    """Return complex numbers from their magnitudes and angles. See torch.polar."""
 def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The ``n``-th derivative of digamma. See torch.polygamma."""
+    """Return the ``n``-th derivative of digamma. See torch.polygamma."""
 def positive(input: Tensor) -> Tensor:
-    """The input itself. See torch.positive."""
+    """Return the input itself. See torch.positive."""
 def pow(input: Tensor | _Number, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """``input`` to the power ``exponent``. See torch.pow."""
+    """Return ``input`` to the power ``exponent``. See torch.pow."""
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """The input where it is positive, else its channel's ``weight`` times it. See torch.nn.functional.prelu."""
+    """Return the input where it is positive, else its channel's ``weight`` times it. See torch.nn.functional.prelu."""
 preserve_format: Any
 def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """The product of all elements, or along ``dim``; of integers in int64. See torch.prod."""
+    """Return the product of all elements, or along ``dim``; of integers in int64. See torch.prod."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-    """``source`` written to places in the flattened input. See torch.Tensor.put_."""
+    """Write ``source`` to flat indices of the input. See torch.Tensor.put_."""
 def qr(input: Tensor, some: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> qr_result:
-    """Q and R of input = QR. See torch.qr."""
+    """Return Q and R of input = QR. See torch.qr."""
 def quantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The ``q``-th quantiles, of all or along ``dim``. See torch.quantile."""
+    """Return the ``q``-th quantiles, of all or along ``dim``. See torch.quantile."""
 quantization: Any
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Radians to degrees. See torch.rad2deg."""
+    """Convert radians to degrees. See torch.rad2deg."""
 def rad2deg_(input: Tensor) -> Tensor:
-    """Radians to degrees. See torch.rad2deg."""
+    """Convert radians to degrees. See torch.rad2deg."""
 def range(start: Any, end: Any, step: Any = 1, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """The numbers from ``start`` to ``end``, which is included. See torch.range."""
+    """Return the numbers from ``start`` to ``end``, which is included. See torch.range."""
 def real(input: Tensor, **kw: Any) -> Tensor:
     """The real part; a real tensor as it is. See torch.real."""
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 divided by each element. See torch.reciprocal."""
+    """Return 1 divided by each element. See torch.reciprocal."""
 def reciprocal_(input: Tensor) -> Tensor:
-    """1 divided by each element. See torch.reciprocal."""
+    """Return 1 divided by each element. See torch.reciprocal."""
 def relu(input: Tensor) -> Tensor:
-    """The input where it is positive, else 0. See torch.nn.functional.relu."""
+    """Return the input where it is positive, else 0. See torch.nn.functional.relu."""
 def relu_(input: Tensor) -> Tensor:
-    """The input where it is positive, else 0. See torch.nn.functional.relu."""
+    """Return the input where it is positive, else 0. See torch.nn.functional.relu."""
 def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """What floor division leaves, with the sign of ``other``. See torch.remainder."""
+    """Return the remainder of floor division, with the sign of ``other``. See torch.remainder."""
 def renorm(input: Tensor, p: _Number, dim: builtins.int, maxnorm: _Number, *, out: Tensor | None = None) -> Tensor:
-    """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
+    """Return each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
 @overload
 def reshape(input: Tensor, *shape: builtins.int) -> Tensor: ...
 @overload
 def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor:
-    """The same elements in another shape, a copy if strides allow no view. See torch.reshape."""
+    """Return the same elements in another shape, a copy if strides allow no view. See torch.reshape."""
 def rms_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
-    """The input divided by its root mean square over its last dimensions. See torch.nn.functional.rms_norm."""
+    """Return the input divided by its root mean square over its last dimensions. See torch.nn.functional.rms_norm."""
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """The next state of a simple recurrent cell with relu. See torch.nn.RNNCell."""
+    """Return the next state of a simple recurrent cell with relu. See torch.nn.RNNCell."""
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """The next state of a simple recurrent cell with tanh. See torch.nn.RNNCell."""
+    """Return the next state of a simple recurrent cell with tanh. See torch.nn.RNNCell."""
 def roll(input: Tensor, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-    """Elements moved along dims, around the ends. See torch.roll."""
+    """Move elements along dims, around the ends. See torch.roll."""
 def rot90(input: Tensor, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Tensor:
-    """A plane turned by ``k`` quarters. See torch.rot90."""
+    """Rotate a plane by ``k`` quarters. See torch.rot90."""
 def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor:
-    """The nearest integer, or multiple of a power of ten; halves go to the even one. See torch.round."""
+    """Return the nearest integer, or multiple of a power of ten; halves go to the even one. See torch.round."""
 def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
-    """The nearest integer, or multiple of a power of ten; halves go to the even one. See torch.round."""
+    """Return the nearest integer, or multiple of a power of ten; halves go to the even one. See torch.round."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along rows. See torch.vstack."""
+    """Return tensors joined along rows. See torch.vstack."""
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 divided by the square root. See torch.rsqrt."""
+    """Return 1 divided by the square root. See torch.rsqrt."""
 def rsqrt_(input: Tensor) -> Tensor:
-    """1 divided by the square root. See torch.rsqrt."""
+    """Return 1 divided by the square root. See torch.rsqrt."""
 def rsub(input: Tensor, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor:
-    """``other`` minus ``alpha`` times ``input``. See torch.rsub."""
+    """Return ``other`` minus ``alpha`` times ``input``. See torch.rsub."""
 def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | _Number | None = None, *, value: _Number | None = None, reduce: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
-    """``src`` (or one value) written to ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter."""
+    """Return ``src`` (or one value) written to ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter."""
 def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """``src`` added at ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter_add."""
+    """Return ``src`` added at ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter_add."""
 def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
-    """Values combined by sum, prod, mean, amax or amin at indexed places. See torch.scatter_reduce."""
+    """Return values combined by sum, prod, mean, amax or amin at indexed places. See torch.scatter_reduce."""
 def searchsorted(sorted_sequence: Tensor, input: Tensor | _Number, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
-    """Where in the sorted rows of ``sorted_sequence`` the values would be inserted. See torch.searchsorted."""
+    """Return the positions at which the values would be inserted into sorted rows. See torch.searchsorted."""
 def segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: builtins.float | None = None) -> Tensor:
-    """The sum, mean, product or extreme of each run of slices along ``axis``. See torch.segment_reduce."""
+    """Return the sum, mean, product or extreme of each run of slices along ``axis``. See torch.segment_reduce."""
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
-    """One index of a dim, which goes. See torch.select."""
+    """Return one index of a dim, which goes. See torch.select."""
 def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """What torch.select shows, as a copy. See torch.select_copy."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """``input`` with ``select(dim, index)`` replaced. See torch.select_scatter."""
+    """Return ``input`` with ``select(dim, index)`` replaced. See torch.select_scatter."""
 def selu(input: Tensor) -> Tensor:
-    """elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
+    """Return elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
 def selu_(input: Tensor) -> Tensor:
-    """elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
+    """Return elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
 def set_autocast_cpu_dtype(*args: Any) -> Any:
     """set_autocast_dtype of cpu. See torch.set_autocast_cpu_dtype."""
 def set_autocast_cpu_enabled(*args: Any) -> Any:
@@ -1104,184 +1104,184 @@ def set_autocast_xla_dtype(*args: Any) -> Any:
 def set_autocast_xla_enabled(*args: Any) -> Any:
     """set_autocast_enabled of xla. See torch.set_autocast_xla_enabled."""
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The sign, for complex numbers the direction. See torch.sgn."""
+    """Return the sign, for complex numbers the direction. See torch.sgn."""
 short: _dtype
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
+    """Return the logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
 def sigmoid_(input: Tensor) -> Tensor:
-    """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
+    """Return the logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """-1, 0 or 1. See torch.sign."""
+    """Return -1, 0 or 1. See torch.sign."""
 signal: Any
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether the sign bit is set. See torch.signbit."""
+    """Return whether the sign bit is set. See torch.signbit."""
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The sine. See torch.sin."""
+    """Return the sine. See torch.sin."""
 def sin_(input: Tensor) -> Tensor:
-    """The sine. See torch.sin."""
+    """Return the sine. See torch.sin."""
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """sin(pi x) / (pi x), 1 at 0. See torch.sinc."""
+    """Return sin(pi x) / (pi x), 1 at 0. See torch.sinc."""
 def sinc_(input: Tensor) -> Tensor:
-    """sin(pi x) / (pi x), 1 at 0. See torch.sinc."""
+    """Return sin(pi x) / (pi x), 1 at 0. See torch.sinc."""
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The hyperbolic sine. See torch.sinh."""
+    """Return the hyperbolic sine. See torch.sinh."""
 def sinh_(input: Tensor) -> Tensor:
-    """The hyperbolic sine. See torch.sinh."""
+    """Return the hyperbolic sine. See torch.sinh."""
 def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """What torch.slice shows, as a copy. See torch.slice_copy."""
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
-    """``input`` with a slice of a dim replaced. See torch.slice_scatter."""
+    """Return ``input`` with a slice of a dim replaced. See torch.slice_scatter."""
 def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_slogdet_result:
-    """The determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
+    """Return the determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
 def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
-    """exp of the input, scaled to sum 1 along ``dim``. See torch.softmax."""
+    """Return exp of the input, scaled to sum 1 along ``dim``. See torch.softmax."""
 def solve(*args: Any, **kwargs: Any) -> Any:
     """RuntimeError: PyTorch has removed it for torch.linalg.solve."""
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Sequence[Tensor] | None = None) -> sort_result:
-    """The elements in order along ``dim``, with their indices; always stable. See torch.sort."""
+    """Return the elements in order along ``dim``, with their indices; always stable. See torch.sort."""
 sparse_bsc: Any
 sparse_bsr: Any
 sparse_coo: Any
 sparse_csc: Any
 sparse_csr: Any
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-    """Parts of one size (the last may be smaller) or of given sizes. See torch.split."""
+    """Return parts of one size (the last may be smaller) or of given sizes. See torch.split."""
 def split_copy(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """What torch.split shows, as copies. See torch.split_copy."""
+    """Return copies of the parts that torch.split returns. See torch.split_copy."""
 def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-    """Parts of given sizes. See torch.split."""
+    """Return parts of given sizes. See torch.split."""
 def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """What torch.split_with_sizes shows, as a copy. See torch.split_with_sizes_copy."""
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The square root. See torch.sqrt."""
+    """Return the square root. See torch.sqrt."""
 def sqrt_(input: Tensor) -> Tensor:
-    """The square root. See torch.sqrt."""
+    """Return the square root. See torch.sqrt."""
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Each element times itself. See torch.square."""
+    """Return each element times itself. See torch.square."""
 def square_(input: Tensor) -> Tensor:
-    """Each element times itself. See torch.square."""
+    """Return each element times itself. See torch.square."""
 def squeeze(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-    """Dims of size 1 dropped. See torch.squeeze."""
+    """Return dims of size 1 dropped. See torch.squeeze."""
 def squeeze_copy(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """What torch.squeeze shows, as a copy. See torch.squeeze_copy."""
 def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors of one shape joined along a new dim. See torch.stack."""
+    """Return tensors of one shape joined along a new dim. See torch.stack."""
 def std(input: Tensor, dim: builtins.bool | builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
-    """The standard deviation: the square root of ``var``. See torch.std."""
+    """Return the standard deviation: the square root of ``var``. See torch.std."""
 def std_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
-    """The standard deviation and the mean. See torch.std_mean."""
+    """Return the standard deviation and the mean. See torch.std_mean."""
 def stft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
-    """The spectra of windows that slide over a signal: (batch, frequency, frame). See torch.stft."""
+    """Return the spectra of windows that slide over a signal: (batch, frequency, frame). See torch.stft."""
 strided: Any
 def sub(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """Subtracts ``alpha`` times ``other``. See torch.sub."""
+    """Subtract ``alpha`` times ``other``. See torch.sub."""
 def subtract(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """Subtracts ``alpha`` times ``other``. See torch.sub."""
+    """Subtract ``alpha`` times ``other``. See torch.sub."""
 def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """The sum of all elements, or along ``dim``; of integers in int64. See torch.sum."""
+    """Return the sum of all elements, or along ``dim``; of integers in int64. See torch.sum."""
 def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> svd_result:
-    """U, S and V of input = U diag(S) Vᴴ. See torch.svd."""
+    """Return U, S and V of input = U diag(S) Vᴴ. See torch.svd."""
 def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
-    """Two dims swapped. See torch.swapaxes."""
+    """Return two dims swapped. See torch.swapaxes."""
 def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-    """Two dims swapped. See torch.swapdims."""
+    """Return two dims swapped. See torch.swapdims."""
 def symeig(*args: Any, **kwargs: Any) -> Any:
     """RuntimeError: PyTorch has removed it for torch.linalg.eigh."""
 def t(input: Tensor) -> Tensor:
-    """A matrix transposed; vectors as they are. See torch.t."""
+    """Return a matrix transposed, or a vector unchanged. See torch.t."""
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What torch.t shows, as a copy. See torch.t_copy."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements at places in the flattened input. See torch.take."""
+    """Return the elements at flat indices. See torch.take."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """``gather`` with both arguments broadcast; indices wrap around. See torch.take_along_dim."""
+    """Return ``gather`` with both arguments broadcast; indices wrap around. See torch.take_along_dim."""
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The tangent. See torch.tan."""
+    """Return the tangent. See torch.tan."""
 def tan_(input: Tensor) -> Tensor:
-    """The tangent. See torch.tan."""
+    """Return the tangent. See torch.tan."""
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The hyperbolic tangent. See torch.tanh."""
+    """Return the hyperbolic tangent. See torch.tanh."""
 def tanh_(input: Tensor) -> Tensor:
-    """The hyperbolic tangent. See torch.tanh."""
+    """Return the hyperbolic tangent. See torch.tanh."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
-    """The sum of products over pairs of dimensions. See torch.tensordot."""
+    """Return the sum of products over pairs of dimensions. See torch.tensordot."""
 def threshold(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
-    """The input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
+    """Return the input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
 def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
-    """The input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
+    """Return the input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
 @overload
 def tile(input: Tensor, *dims: builtins.int) -> Tensor: ...
 @overload
 def tile(input: Tensor, dims: Sequence[builtins.int]) -> Tensor:
-    """The whole repeated along the last dims. See torch.tile."""
+    """Repeat the whole tensor along the last dims. See torch.tile."""
 def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> topk_result:
-    """The ``k`` largest (or smallest) elements along ``dim``, always in order, with their indices. See torch.topk."""
+    """Return the ``k`` largest (or smallest) elements along ``dim``, always in order, with their indices. See torch.topk."""
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal. See torch.trace."""
+    """Return the sum of the diagonal. See torch.trace."""
 def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-    """Two dims swapped. See torch.transpose."""
+    """Return two dims swapped. See torch.transpose."""
 def transpose_copy(input: Tensor, dim0: builtins.int, dim1: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """What torch.transpose shows, as a copy. See torch.transpose_copy."""
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor:
-    """The integral of ``y`` along ``dim`` by the trapezoidal rule. See torch.trapezoid."""
+    """Return the integral of ``y`` along ``dim`` by the trapezoidal rule. See torch.trapezoid."""
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor:
-    """The integral of ``y`` along ``dim`` by the trapezoidal rule. See torch.trapezoid."""
+    """Return the integral of ``y`` along ``dim`` by the trapezoidal rule. See torch.trapezoid."""
 def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> triangular_solve_result:
-    """X of AX = b for a triangular A, and A. See torch.triangular_solve."""
+    """Return X of AX = b for a triangular A, and A. See torch.triangular_solve."""
 def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle, zeros elsewhere. See torch.tril."""
+    """Return the lower triangle, zeros elsewhere. See torch.tril."""
 def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """The rows and columns of the elements on and below a diagonal. See torch.tril_indices."""
+    """Return the rows and columns of the elements on and below a diagonal. See torch.tril_indices."""
 def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle, zeros elsewhere. See torch.triu."""
+    """Return the upper triangle, zeros elsewhere. See torch.triu."""
 def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """The rows and columns of the elements on and above a diagonal. See torch.triu_indices."""
+    """Return the rows and columns of the elements on and above a diagonal. See torch.triu_indices."""
 def true_divide(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """The quotient. See torch.true_divide."""
+    """Return the quotient. See torch.true_divide."""
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The integer part. See torch.trunc."""
+    """Return the integer part. See torch.trunc."""
 def trunc_(input: Tensor) -> Tensor:
-    """The integer part. See torch.trunc."""
+    """Return the integer part. See torch.trunc."""
 uint16: _dtype
 uint32: _dtype
 uint64: _dtype
 uint8: _dtype
 def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-    """A selection for each index of a dim. See torch.unbind."""
+    """Return a selection for each index of a dim. See torch.unbind."""
 def unbind_copy(input: Tensor, dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """What torch.unbind shows, as a copy. See torch.unbind_copy."""
 def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
-    """One dim made several. See torch.unflatten."""
+    """Split one dim into several. See torch.unflatten."""
 def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """What torch.unfold shows, as a copy. See torch.unfold_copy."""
 def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-    """The distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
+    """Return the distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
 def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-    """The elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""
+    """Return the elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""
 def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> Tensor:
-    """``chunk`` whose parts may be written to, since they are copies. See torch.unsafe_chunk."""
+    """Return ``chunk`` whose parts may be written to, since they are copies. See torch.unsafe_chunk."""
 def unsafe_split(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """``split`` whose parts may be written to, since they are copies. See torch.unsafe_split."""
+    """Return ``split`` whose parts may be written to, since they are copies. See torch.unsafe_split."""
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """``split_with_sizes`` whose parts may be written to, since they are copies. See torch.unsafe_split_with_sizes."""
+    """Return ``split_with_sizes`` whose parts may be written to, since they are copies. See torch.unsafe_split_with_sizes."""
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
-    """A dim of size 1 put in. See torch.unsqueeze."""
+    """Insert a dim of size 1. See torch.unsqueeze."""
 def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """What torch.unsqueeze shows, as a copy. See torch.unsqueeze_copy."""
 def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
-    """The Vandermonde matrix of a vector. See torch.vander."""
+    """Return the Vandermonde matrix of a vector. See torch.vander."""
 def var(input: Tensor, dim: builtins.bool | builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
-    """The variance, divided by N - ``correction`` (1 by default). See torch.var."""
+    """Return the variance, divided by N - ``correction`` (1 by default). See torch.var."""
 def var_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
-    """The variance and the mean. See torch.var_mean."""
+    """Return the variance and the mean. See torch.var_mean."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The dot product of two vectors, the first conjugated. See torch.vdot."""
+    """Return the dot product of two vectors, the first conjugated. See torch.vdot."""
 def view_as_complex(input: Tensor) -> Tensor:
-    """A last dim of two real elements as complex ones. See torch.view_as_complex."""
+    """Return the last dim of two real elements as complex elements. See torch.view_as_complex."""
 def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What torch.view_as_complex shows, as a copy. See torch.view_as_complex_copy."""
 def view_as_real(input: Tensor) -> Tensor:
-    """Complex elements as a last dim of two real ones. See torch.view_as_real."""
+    """Return complex elements as a last dim of two real ones. See torch.view_as_real."""
 def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What torch.view_as_real shows, as a copy. See torch.view_as_real_copy."""
 @overload
@@ -1290,20 +1290,20 @@ def view_copy(input: Tensor, *size: builtins.int, out: Tensor | None = None) -> 
 def view_copy(input: Tensor, size: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
     """What torch.view shows, as a copy. See torch.view_copy."""
 def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
-    """Parts along rows. See torch.vsplit."""
+    """Return parts along rows. See torch.vsplit."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along rows. See torch.vstack."""
+    """Return tensors joined along rows. See torch.vstack."""
 def xlogy(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """x log(y), 0 where x is 0. See torch.xlogy."""
+    """Return x log(y), 0 where x is 0. See torch.xlogy."""
 def xlogy_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """x log(y), 0 where x is 0. See torch.xlogy."""
+    """Return x log(y), 0 where x is 0. See torch.xlogy."""
 xpu: Any
 def zero_(input: Tensor) -> Tensor:
-    """All elements replaced by 0. See torch.Tensor.zero_."""
+    """Return all elements replaced by 0. See torch.Tensor.zero_."""
 @overload
 def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def zeros(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A tensor of zeros. See torch.zeros."""
+    """Return a tensor of zeros. See torch.zeros."""
 def zeros_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """Zeros in the shape of another tensor. See torch.zeros_like."""
+    """Return zeros in the shape of another tensor. See torch.zeros_like."""

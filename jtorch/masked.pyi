@@ -17,40 +17,40 @@ _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The largest of the elements that ``mask`` shows. See torch.masked.amax."""
+    """Return the largest of the elements that ``mask`` shows. See torch.masked.amax."""
 def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The smallest of the elements that ``mask`` shows. See torch.masked.amin."""
+    """Return the smallest of the elements that ``mask`` shows. See torch.masked.amin."""
 def argmax(input: Tensor, dim: builtins.int | None = None, *, keepdim: builtins.bool = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The index of the largest element that ``mask`` shows, in the input's dtype. See torch.masked.argmax."""
+    """Return the index of the largest element that ``mask`` shows, in the input's dtype. See torch.masked.argmax."""
 def argmin(input: Tensor, dim: builtins.int | None = None, *, keepdim: builtins.bool = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The index of the smallest element that ``mask`` shows, in the input's dtype. See torch.masked.argmin."""
+    """Return the index of the smallest element that ``mask`` shows, in the input's dtype. See torch.masked.argmin."""
 def cumprod(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The products so far of the elements that ``mask`` shows. See torch.masked.cumprod."""
+    """Return the products so far of the elements that ``mask`` shows. See torch.masked.cumprod."""
 def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The sums so far of the elements that ``mask`` shows. See torch.masked.cumsum."""
+    """Return the sums so far of the elements that ``mask`` shows. See torch.masked.cumsum."""
 def log_softmax(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """log_softmax of the elements that ``mask`` shows. See torch.masked.log_softmax."""
+    """Return log_softmax of the elements that ``mask`` shows. See torch.masked.log_softmax."""
 def logaddexp(input: Tensor, other: Tensor, *, dtype: _dtype | None = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None) -> Tensor:
-    """torch.logaddexp of the elements that the masks show. See torch.masked.logaddexp."""
+    """Return torch.logaddexp of the elements that the masks show. See torch.masked.logaddexp."""
 def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithm of the sum of exponentials of the elements that ``mask`` shows. See torch.masked.logsumexp."""
+    """Return the logarithm of the sum of exponentials of the elements that ``mask`` shows. See torch.masked.logsumexp."""
 def mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The mean of the elements that ``mask`` shows; NaN where there is none. See torch.masked.mean."""
+    """Return the mean of the elements that ``mask`` shows; NaN where there is none. See torch.masked.mean."""
 def median(input: Tensor, dim: builtins.int = -1, *, keepdim: builtins.bool = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The median of the elements that ``mask`` shows; NaN where there is none. See torch.masked.median."""
+    """Return the median of the elements that ``mask`` shows, or NaN if there are none. See torch.masked.median."""
 def norm(input: Tensor, ord: builtins.float | None = 2.0, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The vector norm of the elements that ``mask`` shows. See torch.masked.norm."""
+    """Return the vector norm of the elements that ``mask`` shows. See torch.masked.norm."""
 def normalize(input: Tensor, ord: builtins.float, dim: builtins.int, *, eps: builtins.float = 1e-12, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The elements that ``mask`` shows, divided by their norm. See torch.masked.normalize."""
+    """Return the elements that ``mask`` shows, divided by their norm. See torch.masked.normalize."""
 def prod(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The product of the elements that ``mask`` shows. See torch.masked.prod."""
+    """Return the product of the elements that ``mask`` shows. See torch.masked.prod."""
 def softmax(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """softmax of the elements that ``mask`` shows; 0 for the others. See torch.masked.softmax."""
+    """Return softmax of the elements that ``mask`` shows; 0 for the others. See torch.masked.softmax."""
 def softmin(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """softmin of the elements that ``mask`` shows; 0 for the others. See torch.masked.softmin."""
+    """Return softmin of the elements that ``mask`` shows; 0 for the others. See torch.masked.softmin."""
 def std(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: builtins.float | None = None, keepdim: builtins.bool = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The standard deviation of the elements that ``mask`` shows. See torch.masked.std."""
+    """Return the standard deviation of the elements that ``mask`` shows. See torch.masked.std."""
 def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The sum of the elements that ``mask`` shows. See torch.masked.sum."""
+    """Return the sum of the elements that ``mask`` shows. See torch.masked.sum."""
 def var(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: builtins.float | None = None, keepdim: builtins.bool = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The variance of the elements that ``mask`` shows. See torch.masked.var."""
+    """Return the variance of the elements that ``mask`` shows. See torch.masked.var."""

@@ -18,8 +18,8 @@ _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along a dim they have. See torch.cat."""
+    """Return tensors joined along a dim they have. See torch.cat."""
 def flattened(tensors: Sequence[Tensor]) -> Tensor:
-    """All elements of all tensors, in a row."""
+    """Return all elements of all tensors in one flat tensor."""
 def unflattened(flat: Tensor, like: Sequence[Tensor]) -> builtins.list[Tensor]:
-    """Views of the parts of a flat tensor, in the shapes of ``like``."""
+    """Return views of parts of a flat tensor in the shapes of ``like``."""

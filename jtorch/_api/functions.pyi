@@ -662,7 +662,7 @@ _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 _amp_foreach_non_finite_check_and_unscale_ = _aliased_unscale_
 _amp_update_scale_ = _aliased_update_scale_
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
-    """The derivative, over 1 - x, of a beta sample ``x`` by ``alpha``, the other concentration being total - alpha."""
+    """Return the derivative of a beta sample ``x`` by ``alpha``, divided by 1 - x. The other concentration is total - alpha."""
 def _foreach_abs(self: Any, *args: Any, **kw: Any) -> Any:
     """``abs`` of each tensor of a list. See torch._foreach_abs."""
 def _foreach_abs_(self: Any, *args: Any, **kw: Any) -> Any:
@@ -846,160 +846,160 @@ def _foreach_trunc_(self: Any, *args: Any, **kw: Any) -> Any:
 def _foreach_zero_(self: Any, *args: Any, **kw: Any) -> Any:
     """``zero_`` of each tensor of a list. See torch._foreach_zero_."""
 def _histogramdd(input: Tensor, edges: Sequence[Tensor], bins: Sequence[builtins.int] | None = None, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> Tensor:
-    """How many points, or what weight, lie in each box of a space, and each dim's edges. See torch.histogramdd."""
+    """Return the number (or weight) of points in each bin of a space, and each dim's edges. See torch.histogramdd."""
 _pack_padded_sequence = _aliased_pack_padded_sequence
 _pad_packed_sequence = _aliased_pad_packed_sequence
 def _segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: builtins.float | None = None) -> Tensor:
-    """The sum, mean, product or extreme of each run of slices along ``axis``. See torch.segment_reduce."""
+    """Return the sum, mean, product or extreme of each run of slices along ``axis``. See torch.segment_reduce."""
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
-    """The derivative of a standard gamma sample ``output`` by its concentration ``input``. See torch._standard_gamma."""
+    """Return the derivative of a standard gamma sample ``output`` by its concentration ``input``. See torch._standard_gamma."""
 def _upsample_bilinear2d_aa(input: Tensor, output_size: Sequence[builtins.int] | None, align_corners: builtins.bool, scales_h: builtins.float | Sequence[builtins.float] | None = None, scales_w: builtins.float | None = None, *, scale_factors: Sequence[builtins.float] | None = None) -> Tensor:
-    """interpolate(mode="bilinear", antialias=True), which may be told a size and other scales than it has."""
+    """Do interpolate(mode="bilinear", antialias=True) with a size and, possibly, scales that differ from the sizes' ratio."""
 def _weight_norm(v: Tensor, g: Tensor, dim: builtins.int = 0) -> Tensor:
-    """The direction of ``v`` with the lengths ``g``. See torch._weight_norm."""
+    """Return the direction of ``v`` with the lengths ``g``. See torch._weight_norm."""
 def absolute_(input: Tensor) -> Tensor:
-    """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
+    """Return the magnitude of each element; its gradient at 0 is 0. See torch.abs."""
 def add_(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor:
-    """Adds ``alpha`` times ``other``. See torch.add."""
+    """Add ``alpha`` times ``other``. See torch.add."""
 def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
-    """beta * input + alpha * the sum of the products of a batch. See torch.addbmm."""
+    """Return beta * input + alpha * the sum of the products of a batch. See torch.addbmm."""
 def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
-    """Adds ``value * tensor1 / tensor2``. See torch.addcdiv."""
+    """Add ``value * tensor1 / tensor2``. See torch.addcdiv."""
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
-    """Adds ``value * tensor1 * tensor2``. See torch.addcmul."""
+    """Add ``value * tensor1 * tensor2``. See torch.addcmul."""
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2). See torch.addmm."""
+    """Return beta * input + alpha * (mat1 @ mat2). See torch.addmm."""
 def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
-    """beta * input + alpha * the outer product of two vectors. See torch.addr."""
+    """Return beta * input + alpha * the outer product of two vectors. See torch.addr."""
 def arctan2_(input: Tensor, other: Tensor) -> Tensor:
-    """The angle of the vector (``other``, ``input``). See torch.atan2."""
+    """Return the angle of the vector (``other``, ``input``). See torch.atan2."""
 def atan2_(input: Tensor, other: Tensor) -> Tensor:
-    """The angle of the vector (``other``, ``input``). See torch.atan2."""
+    """Return the angle of the vector (``other``, ``input``). See torch.atan2."""
 def baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
-    """beta * input + alpha * the products of a batch. See torch.baddbmm."""
+    """Return beta * input + alpha * the products of a batch. See torch.baddbmm."""
 def bitwise_and_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """The bits set in both. See torch.bitwise_and."""
+    """Return the bits set in both. See torch.bitwise_and."""
 def bitwise_left_shift_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Bits moved up by ``other``, 0 beyond the width. See torch.bitwise_left_shift."""
+    """Return bits moved up by ``other``, 0 beyond the width. See torch.bitwise_left_shift."""
 def bitwise_not_(input: Tensor) -> Tensor:
-    """Each bit inverted. See torch.bitwise_not."""
+    """Return each bit inverted. See torch.bitwise_not."""
 def bitwise_or_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """The bits set in either. See torch.bitwise_or."""
+    """Return the bits set in either. See torch.bitwise_or."""
 def bitwise_right_shift_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Bits moved down by ``other``, keeping the sign. See torch.bitwise_right_shift."""
+    """Return bits moved down by ``other``, keeping the sign. See torch.bitwise_right_shift."""
 def bitwise_xor_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """The bits set in one of the two. See torch.bitwise_xor."""
+    """Return the bits set in one of the two. See torch.bitwise_xor."""
 def copysign_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
+    """Return the magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
 def cumprod_(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
-    """The products of the elements so far along ``dim``. See torch.cumprod."""
+    """Return the products of the elements so far along ``dim``. See torch.cumprod."""
 def cumsum_(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
-    """The sums of the elements so far along ``dim``. See torch.cumsum."""
+    """Return the sums of the elements so far along ``dim``. See torch.cumsum."""
 def digamma_(input: Tensor) -> Tensor:
-    """The logarithmic derivative of the gamma function. See torch.digamma."""
+    """Return the logarithmic derivative of the gamma function. See torch.digamma."""
 def div_(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None) -> Tensor:
-    """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
+    """Return the quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
 def divide_(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None) -> Tensor:
-    """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
+    """Return the quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
 def eq_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether the elements are equal. See torch.eq."""
+    """Return whether the elements are equal. See torch.eq."""
 def erfinv_(input: Tensor) -> Tensor:
-    """The inverse of the error function. See torch.erfinv."""
+    """Return the inverse of the error function. See torch.erfinv."""
 def float_power_(input: Tensor | _Number, exponent: Tensor | builtins.complex) -> Tensor:
-    """``pow`` computed in float64 or complex128. See torch.float_power."""
+    """Return ``pow`` computed in float64 or complex128. See torch.float_power."""
 def floor_divide_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """The quotient rounded down. See torch.floor_divide."""
+    """Return the quotient rounded down. See torch.floor_divide."""
 def fmod_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """What truncating division leaves, with the sign of ``input``. See torch.fmod."""
+    """Return the remainder of truncating division, with the sign of ``input``. See torch.fmod."""
 def ge_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether ``input`` is greater or equal. See torch.ge."""
+    """Return whether ``input`` is greater or equal. See torch.ge."""
 def greater_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether ``input`` is greater. See torch.gt."""
+    """Return whether ``input`` is greater. See torch.gt."""
 def greater_equal_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether ``input`` is greater or equal. See torch.ge."""
+    """Return whether ``input`` is greater or equal. See torch.ge."""
 def gt_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether ``input`` is greater. See torch.gt."""
+    """Return whether ``input`` is greater. See torch.gt."""
 def heaviside_(input: Tensor, values: Tensor) -> Tensor:
-    """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
+    """Return 0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
 def hypot_(input: Tensor, other: Tensor) -> Tensor:
-    """The length of the vector (``input``, ``other``). See torch.hypot."""
+    """Return the length of the vector (``input``, ``other``). See torch.hypot."""
 def igamma_(input: Tensor, other: Tensor) -> Tensor:
-    """The regularized lower incomplete gamma function. See torch.igamma."""
+    """Return the regularized lower incomplete gamma function. See torch.igamma."""
 def igammac_(input: Tensor, other: Tensor) -> Tensor:
-    """The regularized upper incomplete gamma function. See torch.igammac."""
+    """Return the regularized upper incomplete gamma function. See torch.igammac."""
 def index_add_(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
-    """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
+    """Add ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
 def index_copy_(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
-    """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
+    """Return the slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
 def index_fill_(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
-    """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
+    """Return the slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
 def index_reduce_(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
-    """Slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
+    """Return slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
 def le_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether ``input`` is less or equal. See torch.le."""
+    """Return whether ``input`` is less or equal. See torch.le."""
 def lerp_(input: Tensor, end: Tensor, weight: Tensor | _Number) -> Tensor:
-    """The way from ``input`` to ``end``, ``weight`` of it. See torch.lerp."""
+    """Return ``input + weight * (end - input)``. See torch.lerp."""
 def less_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether ``input`` is less. See torch.lt."""
+    """Return whether ``input`` is less. See torch.lt."""
 def less_equal_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether ``input`` is less or equal. See torch.le."""
+    """Return whether ``input`` is less or equal. See torch.le."""
 def lgamma_(input: Tensor) -> Tensor:
-    """The logarithm of the gamma function's magnitude. See torch.lgamma."""
+    """Return the logarithm of the gamma function's magnitude. See torch.lgamma."""
 def logical_and_(input: Tensor, other: Tensor) -> Tensor:
-    """Whether both are true. See torch.logical_and."""
+    """Return whether both are true. See torch.logical_and."""
 def logical_not_(input: Tensor) -> Tensor:
-    """Whether each element is false. See torch.logical_not."""
+    """Return whether each element is false. See torch.logical_not."""
 def logical_or_(input: Tensor, other: Tensor) -> Tensor:
-    """Whether either is true. See torch.logical_or."""
+    """Return whether either is true. See torch.logical_or."""
 def logical_xor_(input: Tensor, other: Tensor) -> Tensor:
-    """Whether one of the two is true. See torch.logical_xor."""
+    """Return whether one of the two is true. See torch.logical_xor."""
 def lt_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether ``input`` is less. See torch.lt."""
+    """Return whether ``input`` is less. See torch.lt."""
 def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
-    """One value where the mask holds. See torch.Tensor.masked_fill_."""
+    """Return the input with one value where the mask is True. See torch.Tensor.masked_fill_."""
 def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """The elements of ``source``, in order, where the mask holds. See torch.Tensor.masked_scatter_."""
+    """Return the input with the elements of ``source``, in order, where the mask is True. See torch.Tensor.masked_scatter_."""
 def mul_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """The product. See torch.mul."""
+    """Return the product. See torch.mul."""
 def multiply_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """The product. See torch.mul."""
+    """Return the product. See torch.mul."""
 def mvlgamma_(input: Tensor, p: builtins.int) -> Tensor:
-    """The logarithm of the multivariate gamma function. See torch.mvlgamma."""
+    """Return the logarithm of the multivariate gamma function. See torch.mvlgamma."""
 def ne_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether the elements differ. See torch.ne."""
+    """Return whether the elements differ. See torch.ne."""
 def nextafter_(input: Tensor, other: Tensor) -> Tensor:
-    """The next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
+    """Return the next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
 def not_equal_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether the elements differ. See torch.ne."""
+    """Return whether the elements differ. See torch.ne."""
 def polygamma_(n: builtins.int, input: Tensor) -> Tensor:
-    """The ``n``-th derivative of digamma. See torch.polygamma."""
+    """Return the ``n``-th derivative of digamma. See torch.polygamma."""
 def pow_(input: Tensor | _Number, exponent: Tensor | builtins.complex) -> Tensor:
-    """``input`` to the power ``exponent``. See torch.pow."""
+    """Return ``input`` to the power ``exponent``. See torch.pow."""
 def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-    """``source`` written to places in the flattened input. See torch.Tensor.put_."""
+    """Write ``source`` to flat indices of the input. See torch.Tensor.put_."""
 def remainder_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """What floor division leaves, with the sign of ``other``. See torch.remainder."""
+    """Return the remainder of floor division, with the sign of ``other``. See torch.remainder."""
 def renorm_(input: Tensor, p: _Number, dim: builtins.int, maxnorm: _Number) -> Tensor:
-    """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
+    """Return each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
 def scatter_(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | _Number | None = None, *, value: _Number | None = None, reduce: builtins.str | None = None) -> Tensor:
-    """``src`` (or one value) written to ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter."""
+    """Return ``src`` (or one value) written to ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter."""
 def scatter_add_(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-    """``src`` added at ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter_add."""
+    """Return ``src`` added at ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter_add."""
 def scatter_reduce_(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
-    """Values combined by sum, prod, mean, amax or amin at indexed places. See torch.scatter_reduce."""
+    """Return values combined by sum, prod, mean, amax or amin at indexed places. See torch.scatter_reduce."""
 def sgn_(input: Tensor) -> Tensor:
-    """The sign, for complex numbers the direction. See torch.sgn."""
+    """Return the sign, for complex numbers the direction. See torch.sgn."""
 def sign_(input: Tensor) -> Tensor:
-    """-1, 0 or 1. See torch.sign."""
+    """Return -1, 0 or 1. See torch.sign."""
 def sub_(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor:
-    """Subtracts ``alpha`` times ``other``. See torch.sub."""
+    """Subtract ``alpha`` times ``other``. See torch.sub."""
 def subtract_(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor:
-    """Subtracts ``alpha`` times ``other``. See torch.sub."""
+    """Subtract ``alpha`` times ``other``. See torch.sub."""
 def tril_(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
-    """The lower triangle, zeros elsewhere. See torch.tril."""
+    """Return the lower triangle, zeros elsewhere. See torch.tril."""
 def triu_(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
-    """The upper triangle, zeros elsewhere. See torch.triu."""
+    """Return the upper triangle, zeros elsewhere. See torch.triu."""
 def true_divide_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """The quotient. See torch.true_divide."""
+    """Return the quotient. See torch.true_divide."""
 def zero(input: Tensor) -> Tensor:
-    """All elements replaced by 0. See torch.Tensor.zero_."""
+    """Return all elements replaced by 0. See torch.Tensor.zero_."""

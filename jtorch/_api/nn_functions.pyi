@@ -149,16 +149,16 @@ _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 def hardsigmoid_(input: Tensor) -> Tensor:
-    """``relu6(input + 3) / 6``. See torch.nn.functional.hardsigmoid."""
+    """Return ``relu6(input + 3) / 6``. See torch.nn.functional.hardsigmoid."""
 def hardswish_(input: Tensor) -> Tensor:
-    """``input * relu6(input + 3) / 6``. See torch.nn.functional.hardswish."""
+    """Return ``input * relu6(input + 3) / 6``. See torch.nn.functional.hardswish."""
 def mish_(input: Tensor) -> Tensor:
-    """``input * tanh(softplus(input))``. See torch.nn.functional.mish."""
+    """Return ``input * tanh(softplus(input))``. See torch.nn.functional.mish."""
 def relu6_(input: Tensor) -> Tensor:
-    """The input, at least 0 and at most 6. See torch.nn.functional.relu6."""
+    """Return the input, at least 0 and at most 6. See torch.nn.functional.relu6."""
 def sigmoid_(input: Tensor) -> Tensor:
-    """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
+    """Return the logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
 def silu_(input: Tensor) -> Tensor:
-    """``input * sigmoid(input)``. See torch.nn.functional.silu."""
+    """Return ``input * sigmoid(input)``. See torch.nn.functional.silu."""
 def tanh_(input: Tensor) -> Tensor:
-    """The hyperbolic tangent. See torch.tanh."""
+    """Return the hyperbolic tangent. See torch.tanh."""

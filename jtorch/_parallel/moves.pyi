@@ -29,7 +29,7 @@ _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 Placements: Any
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along a dim they have. See torch.cat."""
+    """Return tensors joined along a dim they have. See torch.cat."""
 def enter(x: Tensor, mesh: Any, dims: Sequence[builtins.int]) -> Tensor:
     """A tensor that all ranks have, for use by each on its own part along these dimensions of the mesh."""
 def exchanged(x: Tensor, gone: builtins.int, comes: builtins.int, size: builtins.int, group: Any) -> Tensor:
@@ -56,4 +56,4 @@ def with_gradient_moved(x: Tensor, bring: Callable[..., Any]) -> Tensor:
 def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def zeros(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A tensor of zeros. See torch.zeros."""
+    """Return a tensor of zeros. See torch.zeros."""

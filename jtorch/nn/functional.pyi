@@ -32,67 +32,67 @@ _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
-    """Means of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_avg_pool1d."""
+    """Return means of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_avg_pool1d."""
 def adaptive_avg_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None]) -> Tensor:
-    """Means of parts of the last two dimensions. See torch.nn.functional.adaptive_avg_pool2d."""
+    """Return means of parts of the last two dimensions. See torch.nn.functional.adaptive_avg_pool2d."""
 def adaptive_avg_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None]) -> Tensor:
-    """Means of parts of the last three dimensions. See torch.nn.functional.adaptive_avg_pool3d."""
+    """Return means of parts of the last three dimensions. See torch.nn.functional.adaptive_avg_pool3d."""
 def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Tensor:
-    """Maxima of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_max_pool1d."""
+    """Return maxima of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_max_pool1d."""
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any:
     """The maximum of each part, and where it is. See torch.nn.functional.adaptive_max_pool1d."""
 def adaptive_max_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None], return_indices: builtins.bool = False) -> Tensor:
-    """Maxima of parts of the last two dimensions. See torch.nn.functional.adaptive_max_pool2d."""
+    """Return maxima of parts of the last two dimensions. See torch.nn.functional.adaptive_max_pool2d."""
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any:
     """The maximum of each part, and where it is. See torch.nn.functional.adaptive_max_pool2d."""
 def adaptive_max_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None], return_indices: builtins.bool = False) -> Tensor:
-    """Maxima of parts of the last three dimensions. See torch.nn.functional.adaptive_max_pool3d."""
+    """Return maxima of parts of the last three dimensions. See torch.nn.functional.adaptive_max_pool3d."""
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any:
     """The maximum of each part, and where it is. See torch.nn.functional.adaptive_max_pool3d."""
 def affine_grid(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool | None = None) -> Tensor:
-    """The grid that grid_sample needs for an affine map. See torch.nn.functional.affine_grid."""
+    """Return the grid that grid_sample needs for an affine map. See torch.nn.functional.affine_grid."""
 def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
-    """The mean of each window over one dimension. See torch.nn.functional.avg_pool1d."""
+    """Return the mean of each window over one dimension. See torch.nn.functional.avg_pool1d."""
 def avg_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> Tensor:
-    """The mean of each window over two dimensions. See torch.nn.functional.avg_pool2d."""
+    """Return the mean of each window over two dimensions. See torch.nn.functional.avg_pool2d."""
 def avg_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> Tensor:
-    """The mean of each window over three dimensions. See torch.nn.functional.avg_pool3d."""
+    """Return the mean of each window over three dimensions. See torch.nn.functional.avg_pool3d."""
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: builtins.bool = False, momentum: _Number = 0.1, eps: builtins.float = 1e-05) -> Tensor:
-    """The input with mean 0 and variance 1 per channel. See torch.nn.functional.batch_norm."""
+    """Return the input with mean 0 and variance 1 per channel. See torch.nn.functional.batch_norm."""
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input1 @ weight[k] @ input2`` for each output feature k, plus ``bias``. See torch.nn.functional.bilinear."""
+    """Return ``input1 @ weight[k] @ input2`` for each output feature k, plus ``bias``. See torch.nn.functional.bilinear."""
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """The cross entropy between probabilities. See torch.nn.functional.binary_cross_entropy."""
+    """Return the cross entropy between probabilities. See torch.nn.functional.binary_cross_entropy."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
-    """binary_cross_entropy of the input's sigmoid. See torch.nn.functional.binary_cross_entropy_with_logits."""
+    """Return binary_cross_entropy of the input's sigmoid. See torch.nn.functional.binary_cross_entropy_with_logits."""
 def celu(input: Tensor, alpha: _Number = 1.0, inplace: builtins.bool = False) -> Tensor:
-    """The input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
+    """Return the input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
 def celu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
-    """The input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
+    """Return the input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
 def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
-    """The channels of ``groups`` groups, dealt out in turn. See torch.nn.functional.channel_shuffle."""
+    """Return the channels of ``groups`` groups, dealt out in turn. See torch.nn.functional.channel_shuffle."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | builtins.str | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
-    """The cross-correlation with each filter over one dimension. See torch.nn.functional.conv1d."""
+    """Return the cross-correlation with each filter over one dimension. See torch.nn.functional.conv1d."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | builtins.str | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
-    """The cross-correlation with each filter over two dimensions. See torch.nn.functional.conv2d."""
+    """Return the cross-correlation with each filter over two dimensions. See torch.nn.functional.conv2d."""
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | builtins.str | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
-    """The cross-correlation with each filter over three dimensions. See torch.nn.functional.conv3d."""
+    """Return the cross-correlation with each filter over three dimensions. See torch.nn.functional.conv3d."""
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor:
-    """A one-dimensional convolution along the first dim; the weight is (width, in, out). See torch.conv_tbc."""
+    """Return a one-dimensional convolution along the first dim; the weight is (width, in, out). See torch.conv_tbc."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
-    """The transpose of conv1d as a linear map. See torch.nn.functional.conv_transpose1d."""
+    """Return the transpose of conv1d as a linear map. See torch.nn.functional.conv_transpose1d."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
-    """The transpose of conv2d as a linear map. See torch.nn.functional.conv_transpose2d."""
+    """Return the transpose of conv2d as a linear map. See torch.nn.functional.conv_transpose2d."""
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
-    """The transpose of conv3d as a linear map. See torch.nn.functional.conv_transpose3d."""
+    """Return the transpose of conv3d as a linear map. See torch.nn.functional.conv_transpose3d."""
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """Pulls pairs with target 1 together, others apart. See torch.nn.functional.cosine_embedding_loss."""
+    """Pull pairs with target 1 together and other pairs apart. See torch.nn.functional.cosine_embedding_loss."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor:
-    """The cosine of the angle between vectors along ``dim``. See torch.nn.functional.cosine_similarity."""
+    """Return the cosine of the angle between vectors along ``dim``. See torch.nn.functional.cosine_similarity."""
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', label_smoothing: builtins.float = 0.0) -> Tensor:
-    """The cross entropy between logits and class indices or probabilities. See torch.nn.functional.cross_entropy."""
+    """Return the cross entropy between logits and class indices or probabilities. See torch.nn.functional.cross_entropy."""
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.str = 'mean', zero_infinity: builtins.bool = False) -> Tensor:
-    """Minus the log-probability of ``targets`` under all alignments. See torch.nn.functional.ctc_loss."""
+    """Return minus the log-probability of ``targets`` under all alignments. See torch.nn.functional.ctc_loss."""
 def dropout1d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
     """Dropout of whole channels of 1-dimensional data. See torch.nn.functional.dropout1d."""
 def dropout2d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
@@ -100,15 +100,15 @@ def dropout2d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = 
 def dropout3d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
     """Dropout of whole channels of 3-dimensional data. See torch.nn.functional.dropout3d."""
 def elu(input: Tensor, alpha: _Number = 1.0, inplace: builtins.bool = False) -> Tensor:
-    """The input where it is positive, else ``alpha * (exp(input) - 1)``. See torch.nn.functional.elu."""
+    """Return the input where it is positive, else ``alpha * (exp(input) - 1)``. See torch.nn.functional.elu."""
 def elu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
-    """The input where it is positive, else ``alpha * (exp(input) - 1)``. See torch.nn.functional.elu."""
+    """Return the input where it is positive, else ``alpha * (exp(input) - 1)``. See torch.nn.functional.elu."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
-    """The rows of ``weight`` that ``input`` names. See torch.nn.functional.embedding. Gradients are never sparse here."""
+    """Return the rows of ``weight`` at ``input``. See torch.nn.functional.embedding. Gradients are never sparse here."""
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2, scale_grad_by_freq: builtins.bool = False, mode: builtins.str = 'mean', sparse: builtins.bool = False, per_sample_weights: Tensor | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> Tensor:
-    """Sums, means or maxima of bags of rows. See torch.nn.functional.embedding_bag. Gradients are never sparse here."""
+    """Return sums, means or maxima of bags of rows. See torch.nn.functional.embedding_bag. Gradients are never sparse here."""
 def fold(input: Tensor, output_size: builtins.int | Sequence[builtins.int], kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, stride: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
-    """Images from sliding blocks, which add up where they overlap. See torch.nn.functional.fold."""
+    """Return images from sliding blocks, which add up where they overlap. See torch.nn.functional.fold."""
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> Any:
     """Maxima of windows at random places. See torch.nn.functional.fractional_max_pool2d."""
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> Any:
@@ -118,154 +118,154 @@ def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = No
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> Any:
     """Maxima of windows at random places, and where they are. See torch.nn.functional.fractional_max_pool3d."""
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | builtins.float, full: builtins.bool = False, eps: builtins.float = 1e-06, reduction: builtins.str = 'mean') -> Tensor:
-    """Minus the log-likelihood of normal values with variance ``var``. See torch.nn.functional.gaussian_nll_loss."""
+    """Return minus the log-likelihood of normal values with variance ``var``. See torch.nn.functional.gaussian_nll_loss."""
 def gelu(input: Tensor, *, approximate: builtins.str = 'none') -> Tensor:
-    """The input times the normal distribution function at it. See torch.nn.functional.gelu."""
+    """Return the input times the normal distribution function at it. See torch.nn.functional.gelu."""
 def glu(input: Tensor, dim: builtins.int = -1) -> Tensor:
-    """The first half along ``dim`` times the sigmoid of the second. See torch.nn.functional.glu."""
+    """Return the first half along ``dim`` times the sigmoid of the second. See torch.nn.functional.glu."""
 def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', padding_mode: builtins.str = 'zeros', align_corners: builtins.bool | None = None) -> Tensor:
-    """The input at the places ``grid`` names, from -1 to 1. See torch.nn.functional.grid_sample."""
+    """Return the input at the points of ``grid``, whose coordinates are in [-1, 1]. See torch.nn.functional.grid_sample."""
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
-    """The input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
+    """Return the input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: _dtype | None = None) -> Tensor:
-    """One matrix product per group, whose rows or columns end at ``offs``. See torch.nn.functional.grouped_mm."""
+    """Return one matrix product per group, whose rows or columns end at ``offs``. See torch.nn.functional.grouped_mm."""
 def hardshrink(input: Tensor, lambd: _Number = 0.5) -> Tensor:
-    """The input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
+    """Return the input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
 def hardsigmoid(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """``relu6(input + 3) / 6``. See torch.nn.functional.hardsigmoid."""
+    """Return ``relu6(input + 3) / 6``. See torch.nn.functional.hardsigmoid."""
 def hardswish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """``input * relu6(input + 3) / 6``. See torch.nn.functional.hardswish."""
+    """Return ``input * relu6(input + 3) / 6``. See torch.nn.functional.hardswish."""
 def hardtanh(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
-    """The input, at least ``min_val`` and at most ``max_val``. See torch.nn.functional.hardtanh."""
+    """Return the input, at least ``min_val`` and at most ``max_val``. See torch.nn.functional.hardtanh."""
 def hardtanh_(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Tensor:
-    """The input, at least ``min_val`` and at most ``max_val``. See torch.nn.functional.hardtanh."""
+    """Return the input, at least ``min_val`` and at most ``max_val``. See torch.nn.functional.hardtanh."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """The input for targets of 1, ``margin`` minus it for -1. See torch.nn.functional.hinge_embedding_loss."""
+    """Return the input for targets of 1, ``margin`` minus it for -1. See torch.nn.functional.hinge_embedding_loss."""
 def huber_loss(input: Tensor, target: Tensor, reduction: builtins.str = 'mean', delta: builtins.float = 1.0, weight: Tensor | None = None) -> Tensor:
-    """Squared below ``delta``, ``delta`` times absolute above. See torch.nn.functional.huber_loss."""
+    """Return a loss that is squared below ``delta`` and ``delta`` times absolute above. See torch.nn.functional.huber_loss."""
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: builtins.bool = True, momentum: _Number = 0.1, eps: builtins.float = 1e-05) -> Tensor:
-    """The input with mean 0 and variance 1 per sample and channel. See torch.nn.functional.instance_norm."""
+    """Return the input with mean 0 and variance 1 per sample and channel. See torch.nn.functional.instance_norm."""
 def interpolate(input: Tensor, size: builtins.int | Sequence[builtins.int] | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Tensor:
-    """The input resampled to ``size`` or by ``scale_factor``. See torch.nn.functional.interpolate."""
+    """Return the input resampled to ``size`` or by ``scale_factor``. See torch.nn.functional.interpolate."""
 def kl_div(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', log_target: builtins.bool = False) -> Tensor:
-    """The divergence of ``target`` from the log-probabilities ``input``. See torch.nn.functional.kl_div."""
+    """Return the divergence of ``target`` from the log-probabilities ``input``. See torch.nn.functional.kl_div."""
 def l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
-    """The absolute difference. See torch.nn.functional.l1_loss."""
+    """Return the absolute difference. See torch.nn.functional.l1_loss."""
 def layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
-    """The input with mean 0 and variance 1 over its last dimensions. See torch.nn.functional.layer_norm."""
+    """Return the input with mean 0 and variance 1 over its last dimensions. See torch.nn.functional.layer_norm."""
 def leaky_relu(input: Tensor, negative_slope: _Number = 0.01, inplace: builtins.bool = False) -> Tensor:
-    """The input where it is positive, else ``negative_slope`` times it. See torch.nn.functional.leaky_relu."""
+    """Return the input where it is positive, else ``negative_slope`` times it. See torch.nn.functional.leaky_relu."""
 def leaky_relu_(input: Tensor, negative_slope: _Number = 0.01) -> Tensor:
-    """The input where it is positive, else ``negative_slope`` times it. See torch.nn.functional.leaky_relu."""
+    """Return the input where it is positive, else ``negative_slope`` times it. See torch.nn.functional.leaky_relu."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``. See torch.nn.functional.linear."""
+    """Return ``input @ weight.T + bias``. See torch.nn.functional.linear."""
 def local_response_norm(input: Tensor, size: builtins.int, alpha: builtins.float = 0.0001, beta: builtins.float = 0.75, k: builtins.float = 1.0) -> Tensor:
-    """The input divided by its neighbouring channels' power. See torch.nn.functional.local_response_norm."""
+    """Return the input divided by its neighbouring channels' power. See torch.nn.functional.local_response_norm."""
 def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
-    """torch.log_softmax, which may be called without ``dim``. See torch.nn.functional.log_softmax."""
+    """Return torch.log_softmax, which may be called without ``dim``. See torch.nn.functional.log_softmax."""
 def logsigmoid(input: Tensor) -> Tensor:
-    """``log(sigmoid(input))``. See torch.nn.functional.logsigmoid."""
+    """Return ``log(sigmoid(input))``. See torch.nn.functional.logsigmoid."""
 def lp_pool1d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.int, stride: builtins.int | Sequence[builtins.int] | None = None, ceil_mode: builtins.bool = False) -> Tensor:
-    """The p-norm of each window over one dimension. See torch.nn.functional.lp_pool1d."""
+    """Return the p-norm of each window over one dimension. See torch.nn.functional.lp_pool1d."""
 def lp_pool2d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, ceil_mode: builtins.bool = False) -> Tensor:
-    """The p-norm of each window over two dimensions. See torch.nn.functional.lp_pool2d."""
+    """Return the p-norm of each window over two dimensions. See torch.nn.functional.lp_pool2d."""
 def lp_pool3d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, ceil_mode: builtins.bool = False) -> Tensor:
-    """The p-norm of each window over three dimensions. See torch.nn.functional.lp_pool3d."""
+    """Return the p-norm of each window over three dimensions. See torch.nn.functional.lp_pool3d."""
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """How far the first input is from ``margin`` above the second. See torch.nn.functional.margin_ranking_loss."""
+    """Return how far the first input is from ``margin`` above the second. See torch.nn.functional.margin_ranking_loss."""
 def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Tensor:
-    """The maximum of each window over one dimension. See torch.nn.functional.max_pool1d."""
+    """Return the maximum of each window over one dimension. See torch.nn.functional.max_pool1d."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The maximum of each window, and where it is. See torch.nn.functional.max_pool1d."""
 def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Tensor:
-    """The maximum of each window over two dimensions. See torch.nn.functional.max_pool2d."""
+    """Return the maximum of each window over two dimensions. See torch.nn.functional.max_pool2d."""
 def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The maximum of each window, and where it is. See torch.nn.functional.max_pool2d."""
 def max_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Tensor:
-    """The maximum of each window over three dimensions. See torch.nn.functional.max_pool3d."""
+    """Return the maximum of each window over three dimensions. See torch.nn.functional.max_pool3d."""
 def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The maximum of each window, and where it is. See torch.nn.functional.max_pool3d."""
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
-    """Maxima put back where max_pool1d found them, with 0 elsewhere. See torch.nn.functional.max_unpool1d."""
+    """Return maxima put back where max_pool1d found them, with 0 elsewhere. See torch.nn.functional.max_unpool1d."""
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
-    """Maxima put back where max_pool2d found them, with 0 elsewhere. See torch.nn.functional.max_unpool2d."""
+    """Return maxima put back where max_pool2d found them, with 0 elsewhere. See torch.nn.functional.max_unpool2d."""
 def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
-    """Maxima put back where max_pool3d found them, with 0 elsewhere. See torch.nn.functional.max_unpool3d."""
+    """Return maxima put back where max_pool3d found them, with 0 elsewhere. See torch.nn.functional.max_unpool3d."""
 def mish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """``input * tanh(softplus(input))``. See torch.nn.functional.mish."""
+    """Return ``input * tanh(softplus(input))``. See torch.nn.functional.mish."""
 def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
-    """The squared difference. See torch.nn.functional.mse_loss."""
+    """Return the squared difference. See torch.nn.functional.mse_loss."""
 def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin: _Number = 1.0, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """The margins by which other classes come too near the target's. See torch.nn.functional.multi_margin_loss."""
+    """Return by how much other classes violate the margin to the target class. See torch.nn.functional.multi_margin_loss."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """Margins between target and other classes. See torch.nn.functional.multilabel_margin_loss."""
+    """Return margins between target and other classes. See torch.nn.functional.multilabel_margin_loss."""
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """The mean over classes of one-versus-all cross entropies. See torch.nn.functional.multilabel_soft_margin_loss."""
+    """Return the mean over classes of one-versus-all cross entropies. See torch.nn.functional.multilabel_soft_margin_loss."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """Minus the log-probability of each target class. See torch.nn.functional.nll_loss."""
+    """Return minus the log-probability of each target class. See torch.nn.functional.nll_loss."""
 def normalize(input: Tensor, p: builtins.float = 2.0, dim: builtins.int = 1, eps: builtins.float = 1e-12, *, out: Tensor | None = None) -> Tensor:
-    """The input divided by its p-norm along ``dim``, at least ``eps``. See torch.nn.functional.normalize."""
+    """Return the input divided by its p-norm along ``dim``, at least ``eps``. See torch.nn.functional.normalize."""
 def one_hot(tensor: Tensor, num_classes: builtins.int = -1) -> Tensor:
-    """1 at each index along a new last dimension, 0 elsewhere. See torch.nn.functional.one_hot."""
+    """Return 1 at each index along a new last dimension, 0 elsewhere. See torch.nn.functional.one_hot."""
 def pad(input: Tensor, pad: Sequence[builtins.int], mode: builtins.str = 'constant', value: builtins.float | None = None) -> Tensor:
-    """Extends the last dimensions by constants, mirroring, repeating or wrapping. See torch.nn.functional.pad."""
+    """Extend the last dimensions by constants, mirroring, repeating or wrapping. See torch.nn.functional.pad."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor:
-    """The p-norm of ``x1 - x2 + eps`` along the last dimension. See torch.nn.functional.pairwise_distance."""
+    """Return the p-norm of ``x1 - x2 + eps`` along the last dimension. See torch.nn.functional.pairwise_distance."""
 def pdist(input: Tensor, p: builtins.float = 2.0) -> Tensor:
-    """The p-norm distance of each pair of rows. See torch.nn.functional.pdist."""
+    """Return the p-norm distance of each pair of rows. See torch.nn.functional.pdist."""
 def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
-    """Channels spread over ``upscale_factor`` times as many rows and columns. See torch.nn.functional.pixel_shuffle."""
+    """Return channels spread over ``upscale_factor`` times as many rows and columns. See torch.nn.functional.pixel_shuffle."""
 def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
-    """The inverse of pixel_shuffle. See torch.nn.functional.pixel_unshuffle."""
+    """Return the inverse of pixel_shuffle. See torch.nn.functional.pixel_unshuffle."""
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: builtins.bool = True, full: builtins.bool = False, size_average: builtins.bool | None = None, eps: builtins.float = 1e-08, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """Minus the log-likelihood of Poisson counts. See torch.nn.functional.poisson_nll_loss."""
+    """Return minus the log-likelihood of Poisson counts. See torch.nn.functional.poisson_nll_loss."""
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """The input where it is positive, else its channel's ``weight`` times it. See torch.nn.functional.prelu."""
+    """Return the input where it is positive, else its channel's ``weight`` times it. See torch.nn.functional.prelu."""
 def relu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """The input where it is positive, else 0. See torch.nn.functional.relu."""
+    """Return the input where it is positive, else 0. See torch.nn.functional.relu."""
 def relu6(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """The input, at least 0 and at most 6. See torch.nn.functional.relu6."""
+    """Return the input, at least 0 and at most 6. See torch.nn.functional.relu6."""
 def relu_(input: Tensor) -> Tensor:
-    """The input where it is positive, else 0. See torch.nn.functional.relu."""
+    """Return the input where it is positive, else 0. See torch.nn.functional.relu."""
 def rms_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
-    """The input divided by its root mean square over its last dimensions. See torch.nn.functional.rms_norm."""
+    """Return the input divided by its root mean square over its last dimensions. See torch.nn.functional.rms_norm."""
 def selu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
+    """Return elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
 def selu_(input: Tensor) -> Tensor:
-    """elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
+    """Return elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
 def sigmoid(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
+    """Return the logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
 def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """``input * sigmoid(input)``. See torch.nn.functional.silu."""
+    """Return ``input * sigmoid(input)``. See torch.nn.functional.silu."""
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', beta: builtins.float = 1.0) -> Tensor:
-    """Squared below ``beta``, absolute above. See torch.nn.functional.smooth_l1_loss."""
+    """Return a loss that is squared below ``beta`` and absolute above. See torch.nn.functional.smooth_l1_loss."""
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """``log(1 + exp(-target * input))``. See torch.nn.functional.soft_margin_loss."""
+    """Return ``log(1 + exp(-target * input))``. See torch.nn.functional.soft_margin_loss."""
 def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
-    """torch.softmax, which may be called without ``dim``. See torch.nn.functional.softmax."""
+    """Return torch.softmax, which may be called without ``dim``. See torch.nn.functional.softmax."""
 def softmin(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
-    """softmax of the negated input. See torch.nn.functional.softmin."""
+    """Return softmax of the negated input. See torch.nn.functional.softmin."""
 def softplus(input: Tensor, beta: _Number = 1.0, threshold: _Number = 20.0) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``, the input itself above ``threshold``. See torch.nn.functional.softplus."""
+    """Return ``log(1 + exp(beta * input)) / beta``, the input itself above ``threshold``. See torch.nn.functional.softplus."""
 def softshrink(input: Tensor, lambd: _Number = 0.5) -> Tensor:
-    """The input moved towards 0 by ``lambd``, or 0. See torch.nn.functional.softshrink."""
+    """Return the input moved towards 0 by ``lambd``, or 0. See torch.nn.functional.softshrink."""
 def softsign(input: Tensor) -> Tensor:
-    """``input / (1 + |input|)``. See torch.nn.functional.softsign."""
+    """Return ``input / (1 + |input|)``. See torch.nn.functional.softsign."""
 def tanh(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """The hyperbolic tangent. See torch.tanh."""
+    """Return the hyperbolic tangent. See torch.tanh."""
 def tanhshrink(input: Tensor) -> Tensor:
-    """``input - tanh(input)``. See torch.nn.functional.tanhshrink."""
+    """Return ``input - tanh(input)``. See torch.nn.functional.tanhshrink."""
 def threshold(input: Tensor, threshold: _Number, value: _Number, inplace: builtins.bool = False) -> Tensor:
-    """The input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
+    """Return the input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
 def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
-    """The input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
+    """Return the input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2, eps: builtins.float = 1e-06, swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """How far the negative is from ``margin`` beyond the positive. See torch.nn.functional.triplet_margin_loss."""
+    """Return how far the negative is from ``margin`` beyond the positive. See torch.nn.functional.triplet_margin_loss."""
 def unfold(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, stride: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
-    """The sliding blocks of a batch of images, each as a column. See torch.nn.functional.unfold."""
+    """Return the sliding blocks of a batch of images, each as a column. See torch.nn.functional.unfold."""
 def upsample(input: Tensor, size: builtins.int | Sequence[builtins.int] | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None) -> Tensor:
-    """interpolate under its old name. See torch.nn.functional.upsample."""
+    """Return interpolate under its old name. See torch.nn.functional.upsample."""
 def upsample_bilinear(input: Tensor, size: builtins.int | Sequence[builtins.int] | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None) -> Tensor:
-    """interpolate with mode="bilinear" and align_corners=True. See torch.nn.functional.upsample_bilinear."""
+    """Return interpolate with mode="bilinear" and align_corners=True. See torch.nn.functional.upsample_bilinear."""
 def upsample_nearest(input: Tensor, size: builtins.int | Sequence[builtins.int] | None = None, scale_factor: builtins.float | Sequence[builtins.float] | None = None) -> Tensor:
-    """interpolate with mode="nearest". See torch.nn.functional.upsample_nearest."""
+    """Return interpolate with mode="nearest". See torch.nn.functional.upsample_nearest."""

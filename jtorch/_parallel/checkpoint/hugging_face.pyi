@@ -41,4 +41,4 @@ SHARDS: builtins.str
 def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def zeros(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A tensor of zeros. See torch.zeros."""
+    """Return a tensor of zeros. See torch.zeros."""

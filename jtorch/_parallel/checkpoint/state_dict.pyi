@@ -39,4 +39,4 @@ def set_optimizer_state_dict(model: Any, optimizers: Any, optim_state_dict: buil
 def set_state_dict(model: Any, optimizers: Any, *, model_state_dict: builtins.dict[builtins.str, Any], optim_state_dict: builtins.dict[builtins.str, Any], options: Any = None) -> Any:
     """Gives a model and optimizers their state dicts. See torch.distributed.checkpoint.state_dict.set_state_dict."""
 def zeros_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """Zeros in the shape of another tensor. See torch.zeros_like."""
+    """Return zeros in the shape of another tensor. See torch.zeros_like."""

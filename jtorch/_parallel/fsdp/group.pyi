@@ -35,11 +35,11 @@ Gathered: Any
 ParameterGroup: Any
 ShardedParameter: Any
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along a dim they have. See torch.cat."""
+    """Return tensors joined along a dim they have. See torch.cat."""
 def own(x: Tensor, dim: builtins.int, group: Any) -> Tensor:
     """This rank's part."""
 @overload
 def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def zeros(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A tensor of zeros. See torch.zeros."""
+    """Return a tensor of zeros. See torch.zeros."""

@@ -39,7 +39,7 @@ def dropout(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
 def empty(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A tensor whose values do not matter; here they are zeros. See torch.empty."""
+    """Return an uninitialized tensor; here it holds zeros. See torch.empty."""
 def new(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
     """A tensor that all ranks have; of the same shape, one that lies alike."""
 def on_all(made: Any, mesh: Any, shape: Sequence[builtins.int]) -> Any:
@@ -48,7 +48,7 @@ def on_all(made: Any, mesh: Any, shape: Sequence[builtins.int]) -> Any:
 def ones(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def ones(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A tensor of ones. See torch.ones."""
+    """Return a tensor of ones. See torch.ones."""
 def part_of(full: Any, spec: Any) -> Any:
     """This rank's part of what all ranks have."""
 def redistributed_plainly(x: Tensor, *args: Any) -> Tensor:

@@ -19,7 +19,7 @@ _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along a dim they have. See torch.cat."""
+    """Return tensors joined along a dim they have. See torch.cat."""
 def group_of(process_group: Any) -> Any:
     """Return the process group that shares a batch; None for a single process."""
 def normalized(x: Tensor, mean: Tensor, variance: Tensor, weight: Any, bias: Any, eps: builtins.float) -> Tensor:

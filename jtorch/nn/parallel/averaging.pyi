@@ -33,9 +33,9 @@ as_tensor = _aliased_tensor
 def buckets_of(params: Sequence[Tensor], cap_mb: builtins.float, first_mb: builtins.float = 1.0) -> builtins.list[Any]:
     """Group parameters into buckets of one dtype and limited size, in reverse order as backward computes gradients."""
 def unflattened(flat: Tensor, like: Sequence[Tensor]) -> builtins.list[Tensor]:
-    """Views of the parts of a flat tensor, in the shapes of ``like``."""
+    """Return views of parts of a flat tensor in the shapes of ``like``."""
 @overload
 def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def zeros(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """A tensor of zeros. See torch.zeros."""
+    """Return a tensor of zeros. See torch.zeros."""

@@ -22,8 +22,8 @@ GradBucket: Any
 def buckets_of(params: Sequence[Tensor], cap_mb: builtins.float, first_mb: builtins.float = 1.0) -> builtins.list[Any]:
     """Group parameters into buckets of one dtype and limited size, in reverse order as backward computes gradients."""
 def flattened(tensors: Sequence[Tensor]) -> Tensor:
-    """All elements of all tensors, in a row."""
+    """Return all elements of all tensors in one flat tensor."""
 def unflattened(flat: Tensor, like: Sequence[Tensor]) -> builtins.list[Tensor]:
-    """Views of the parts of a flat tensor, in the shapes of ``like``."""
+    """Return views of parts of a flat tensor in the shapes of ``like``."""
 def zeros_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """Zeros in the shape of another tensor. See torch.zeros_like."""
+    """Return zeros in the shape of another tensor. See torch.zeros_like."""
