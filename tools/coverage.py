@@ -32,16 +32,16 @@ RECORDS: dict[str, Op] = {full: op for op in OPS.values() for full in (op.name, 
 INTRO = """\
 # What of PyTorch is here
 
-Written by `python -m tools.coverage` from the public names of PyTorch {version} (those with documentation) and jtorch's op
-records; a test fails when it is out of date. What is missing raises `AttributeError`, or `NotImplementedError` where a part of
-a function is missing.
+`python -m tools.coverage` writes this page from the documented public names of PyTorch {version} and from jtorch's op
+records. A test fails when the page is out of date. A missing name raises `AttributeError`, and a missing part of a function
+raises `NotImplementedError`.
 
 {summary}
 
-In the tables: {yes} is here, {no} is in PyTorch but not here, {none} is not in PyTorch either, blank says that the function is
-not made from an op record. *dtypes* are the kinds that PyTorch's test data has for it: b bool, i integers, h floats of 16 bits,
-f other floats, c complex numbers; ~~struck out~~ where PyTorch takes them and jtorch does not. *gradient* is that of autograd, to
-any order; *in-place* is the form with an underscore (`exp_`).
+In the tables, {yes} means present, {no} means missing, and {none} means missing in PyTorch too. A blank cell means a
+function without an op record. *dtypes* are the kinds in PyTorch's test data: b bool, i integers, h floats of 16 bits, f
+other floats, c complex numbers. A kind ~~struck out~~ works in PyTorch only. *gradient* means gradients of any order.
+*in-place* is the form with an underscore (`exp_`).
 """
 
 

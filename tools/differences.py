@@ -15,11 +15,12 @@ from tools.pages import write_or_check
 
 PAGE = Path(__file__).parent.parent / "docs" / "differences.md"
 INTRO = """\
-# Where ops differ from PyTorch's
+# Differences between jtorch's ops and PyTorch's
 
-Written by `python -m tools.differences` from `tests/ops/known_differences.py`; a test fails when it is out of date. The op matrix
-(`tests/ops/test_matrix.py`) holds every op against PyTorch on the samples that PyTorch tests itself with: values, dtypes, shapes,
-gradients, second gradients, methods, in-place forms, `out=` and aliasing. These are the differences it is told of.
+`python -m tools.differences` writes this page from `tests/ops/known_differences.py`. A test fails when the page is out of
+date. The op matrix (`tests/ops/test_matrix.py`) compares every op with PyTorch on PyTorch's own samples: values, dtypes,
+shapes, gradients, second gradients, methods, in-place forms, `out=` and aliasing. It accepts only the differences listed
+here.
 
 ## In general
 """

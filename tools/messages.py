@@ -25,8 +25,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "messages.md"
 INTRO = """\
 # What errors say
 
-Written by `python -m tools.messages` from `tests/docs/mistakes.py`; the tests make each mistake and run what is to be written
-instead. An error's text is PyTorch's. What to do stands in its notes, which Python prints below it.
+`python -m tools.messages` writes this page from `tests/docs/mistakes.py`. The tests make each mistake and run its fix. An
+error has PyTorch's text. Its notes name the fix, and Python prints them below the error.
 """
 
 

@@ -33,28 +33,27 @@ SILENT = "the imaginary part is not dropped silently where out= is real: that ra
 
 # These hold for many ops alike. The matrix does not check them.
 GENERAL = (
-    "`out=` of another dtype: jtorch casts into it wherever `torch.can_cast` says that this is possible; for some ops (most "
-    "reductions and linear algebra) PyTorch wants exactly the result's dtype.",
-    "`out=` of another shape: jtorch warns of the resize for all ops but those that make tensors; PyTorch does not for some.",
-    "`out=` of functions of `torch.nn.functional`, which PyTorch takes in places without documenting it, is not taken.",
-    "Methods take `out=` where the function does, so that `np.sum(tensor)` works; PyTorch's methods refuse it.",
-    "Memory formats other than `contiguous_format` are accepted and change nothing: a tensor that owns its memory is contiguous.",
-    "What a program computes on a CPU, as in a loop that has run for a while, takes subnormal numbers (below 1.2e-38 in float32, 2.2e-308 "
-    "in float64) for 0, since XLA sets the processor so; calls that run one by one keep them mostly, as PyTorch does.",
-    "The gradient of `conv3d` by its filters is right where these are larger than the volume within its padding (an input of depth 6, "
-    "filters of depth 7, padding 3, stride 2); PyTorch's, on a CPU with AVX-512, has arbitrary numbers there.",
-    "`__torch_dispatch__` sees the operators that PyTorch's CPU build calls. Others are seen of: most of `torch.linalg` and `torch.fft`, "
-    "`cdist`, `bilinear`, `cov`, `corrcoef`, `quantile`, `gradient` and some losses (by their public name), recurrent cells and networks "
-    "(out of place), `einsum` (without the permutations around `bmm`), indexing with a mask (its places). What no operator stands for, "
-    "and a backward that nobody wrote in operators, is one operator of the namespace `jtorch`, such as `jtorch.acos_backward`.",
-    "A mode with `__torch_dispatch__` does not see the updates of `torch.optim` (a class sees `jtorch._adam_step` and the like), nor "
-    "`unique`, sparse tensors and DTensors. It sees an LSTM as `jtorch._recurrent`, where PyTorch on the CPU calls an operator of oneDNN. "
-    "Inside it `torch.is_grad_enabled()` is False, and a view of a tensor that "
-    "requires grad requires it.",
-    "Autocast casts a weight that requires a gradient once in its context, as in PyTorch. A write to the weight that counts in its "
-    "version (an optimizer's step, `init`, `load_state_dict`, an in-place call under `no_grad`) makes it cast the weight anew; "
-    "PyTorch goes on with the old copy until the context ends or `torch.clear_autocast_cache()`. Writes through `.data` or NumPy "
-    "leave the copy as it is in both.",
+    "`out=` of another dtype: jtorch casts if `torch.can_cast` allows the cast. For some ops (most reductions and linear algebra) "
+    "PyTorch demands the result's dtype.",
+    "`out=` of another shape: jtorch warns of the resize for all ops except factory functions. PyTorch does not warn for some ops.",
+    "Functions of `torch.nn.functional` take no `out=`. Some of PyTorch's take an undocumented one.",
+    "Methods take `out=` if the function does, so `np.sum(tensor)` works. PyTorch's methods refuse it.",
+    "Memory formats other than `contiguous_format` are accepted and have no effect: a tensor with its own memory is contiguous.",
+    "A compiled program on a CPU treats subnormal numbers (below 1.2e-38 in float32, 2.2e-308 in float64) as 0, because XLA sets the "
+    "processor to do so. Calls that run one by one mostly keep subnormal numbers, as PyTorch does.",
+    "The gradient of `conv3d` by its filters is right for filters larger than the padded volume (an input of depth 6, filters of depth "
+    "7, padding 3, stride 2). PyTorch's has arbitrary numbers there on a CPU with AVX-512.",
+    "`__torch_dispatch__` sees the operators of PyTorch's CPU build, with exceptions. It sees other operators for most of `torch.linalg` "
+    "and `torch.fft`, `cdist`, `bilinear`, `cov`, `corrcoef`, `quantile`, `gradient` and some losses (the public name), for recurrent "
+    "cells and networks (out of place), for `einsum` (without the permutations around `bmm`), and for indexing with a mask (the places). "
+    "A function without an operator, and a backward without a formula in operators, is one operator of the namespace `jtorch`, such as "
+    "`jtorch.acos_backward`.",
+    "A mode with `__torch_dispatch__` does not see the updates of `torch.optim` (a class sees `jtorch._adam_step` and similar ones), nor "
+    "`unique`, sparse tensors and DTensors. It sees an LSTM as `jtorch._recurrent`; PyTorch on the CPU calls an operator of oneDNN. "
+    "Inside it `torch.is_grad_enabled()` is False, and a view of a tensor with `requires_grad` has it too.",
+    "Autocast casts a weight with a gradient once in its context, as in PyTorch. After a write counted by the weight's version (an "
+    "optimizer's step, `init`, `load_state_dict`, an in-place call under `no_grad`) jtorch casts the weight again. PyTorch keeps the old "
+    "copy until the context ends or until `torch.clear_autocast_cache()`. Both keep the copy after writes through `.data` or NumPy.",
 )
 
 DIFFERENCES: tuple[Difference, ...] = (
