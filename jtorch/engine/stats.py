@@ -59,7 +59,7 @@ class Counters:
     parts_written: int = 0      # parts of large tensors that were written at one of many places, without a call
     onednn: int = 0             # convolutions, of host programs and of what was compiled, that oneDNN computes
     batch_norms: int = 0        # batch norms' sums, of host programs and of what was compiled, that are not XLA's
-    onednn_products: int = 0    # products of matrices, in programs that were compiled, that oneDNN computes
+    onednn_products: int = 0    # products of matrices, of host programs and of what was compiled, that oneDNN computes
     refused: int = 0            # traces that XLA is expected to be slower at
     timing_loops: int = 0
     kept_temporaries: int = 0   # times malloc was told how much to keep

@@ -29,7 +29,7 @@ def attended(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | Non
         return None
     query, key, value = [a.shape for a in avals]
     rows, (keys, width), dtype = math.prod(query[:-1]), key[-2:], avals[0].np
-    attend = _attend(matmul_for(query[-2] * width * keys), dtype.type(1 / math.sqrt(width) if scale is None else scale))
+    attend = _attend(matmul_for(query[-2], keys, width, dtype), dtype.type(1 / math.sqrt(width) if scale is None else scale))
     out = jax.ShapeDtypeStruct((*query[:-1], value[-1]), dtype)
     return of_function(attend, (True,) * 3, [out], _work(rows, keys, width + value[-1]), is_tuple=False)
 

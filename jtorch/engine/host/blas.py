@@ -1,9 +1,7 @@
-"""Products by NumPy, in as many threads as ``torch.set_num_threads`` says, and in one where that is as quick.
+"""Products on the host: by oneDNN where it is installed, else by NumPy's BLAS in as many threads as pay.
 
-OpenBLAS shares each product of more than 2**18 multiplications among its threads, and these stay awake for about 25 ms
-afterwards, asking for more. On 2 cores they so took one of them from all else: a training step with products of 32x128x128,
-call by call, took 3.0 ms, and 2.1 in one thread (medians). The product itself takes 23 µs in one thread, 19 in two; 64x128x128
-34 and 26, 64x256x256 129 and 81, which is worth it.
+OpenBLAS shares each product of more than 2**18 multiplications among its threads. They stay awake for about 25 ms afterwards
+and so keep a core from everything else. oneDNN's products use the host's own threads, which sleep.
 """
 from __future__ import annotations
 
@@ -15,8 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from jtorch._base.once import once
+from jtorch.engine import stats
+from jtorch.ops import _onednn
 
-SHARED, LARGE = 1 << 18, 1 << 20        # multiplications: above the one OpenBLAS uses threads, above the other it is worth it
+SHARED = 1 << 18    # multiplications of one product: OpenBLAS uses threads for more
+LARGE = 1 << 20     # multiplications of one product: OpenBLAS's threads pay for more
+NARROW = 4          # rows or columns: oneDNN is slower than BLAS for fewer
 MANY = 1 << 12      # threads; OpenBLAS takes fewer, too
 _PREFIXES, _SUFFIXES = ("scipy_openblas_", "openblas_"), ("64_", "")
 
@@ -28,8 +30,12 @@ def set_threads(n: int) -> None:
         threads.number = min(n, MANY)
 
 
-def matmul_for(multiplications: int) -> Callable:
-    """``numpy.matmul`` for matrices whose product takes so many multiplications."""
+def matmul_for(rows: int, columns: int, length: int, dtype: np.dtype) -> Callable:
+    """Return ``numpy.matmul``, or what is quicker for products of rows x length by length x columns."""
+    multiplications = rows * columns * length
+    if multiplications > SHARED and min(rows, columns) >= NARROW and dtype == np.float32 and _onednn.version() is not None:
+        stats.counters.onednn_products += 1
+        return _onednn.multiply
     threads = _openblas() if SHARED < multiplications <= LARGE else None
     return np.matmul if threads is None else threads.matmul
 

@@ -26,7 +26,8 @@ def _dot_general(e: Equation) -> Callable:
     require(kind(dtype) in "fc" or e.outs[0].size * prod(a.shape[d] for d in lhs_contract) <= INTEGER_LIMIT)
     cast_a, cast_b, cast_out = a.dtype != wide, b.dtype != wide, wide != dtype
     batch, contracted = prod(shape[:len(lhs_batch)]), prod(a.shape[d] for d in lhs_contract)
-    matmul = matmul_for(prod(shape) // max(batch, 1) * contracted)
+    rows = prod(a.shape) // max(batch * contracted, 1)
+    matmul = matmul_for(rows, prod(shape) // max(batch * rows, 1), contracted, wide)
     if matmul is np.matmul and not lhs_batch and not (cast_a or cast_b or cast_out):
         is_matrix = len(shape) == 2 and len(a.shape) == len(lhs_contract) + 1
         return _product(left, right, None if is_matrix else shape)

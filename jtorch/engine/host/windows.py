@@ -142,7 +142,7 @@ def _conv(e: Equation) -> Callable:
     padded, _ = _padder((n, c, *space), ((0, 0), (0, 0), *p["padding"]), (1, 1, *p["lhs_dilation"]))
     wide, ns = opmath(dtype), len(space)
     zero = wide.type(0)
-    matmul = matmul_for(nb * spots * depth * taps * o // groups)
+    matmul = matmul_for(nb * spots, o // groups, depth * taps, wide)
     # (batch group, nb, feature group, depth) of the operand become (group, nb, spots..., depth, taps...)
     split = (groups, nb, 1, depth) if by_batch else (1, nb, groups, depth)
 

@@ -2,7 +2,7 @@
 //
 // XLA makes a handful of loops of them for each layer, which differ where the layers do in size: compiling those was a third of
 // what a ResNet-50's step took to compile. Arrays are float32 and densely packed: images x channels x places, or one number for
-// each channel. In a program each of XLA's threads computes some of the channels (shares.h), which does not change the numbers.
+// each channel. Each thread computes some of the channels (shares.h), which does not change the numbers.
 
 #include "shares.h"
 
@@ -156,11 +156,15 @@ class OfChannels : public Shares {
 };
 
 template <typename T>
-ffi::Future in_shares(const T &of, ffi::ThreadPool pool) {
+std::shared_ptr<Shares> shares_for(const T &of, int64_t threads) {
     const Sizes &sizes = of.sizes;
-    int64_t numbers = sizes.images * sizes.channels * sizes.places, most = std::min(threads_of(pool), sizes.channels);
-    int64_t count = std::clamp<int64_t>(numbers / OF_A_SHARE, 1, std::max<int64_t>(most, 1));
-    return Shares::computed(std::make_shared<OfChannels<T>>(of, count), pool);
+    int64_t numbers = sizes.images * sizes.channels * sizes.places, most = std::min(threads, sizes.channels);
+    return std::make_shared<OfChannels<T>>(of, std::clamp<int64_t>(numbers / OF_A_SHARE, 1, std::max<int64_t>(most, 1)));
+}
+
+template <typename T>
+ffi::Future in_shares(const T &of, ffi::ThreadPool pool) {
+    return Shares::computed(shares_for(of, threads_of(pool)), pool);
 }
 
 using Array = ffi::Buffer<ffi::F32>;
@@ -196,15 +200,17 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(jtorch_batch_norm_gradients, gradients,
 
 extern "C" {
 
-// The same in the calling thread: `sizes` are images, channels and places.
+// The same on the host: `sizes` are images, channels and places.
 void jtorch_host_batch_statistics(const int64_t *sizes, double eps, double correction, const float *x, float *mean,
                                   float *variance, float *scale) {
-    compute(Statistics{{sizes[0], sizes[1], sizes[2]}, x, mean, variance, scale, eps, correction}, 0, sizes[1]);
+    Statistics of{{sizes[0], sizes[1], sizes[2]}, x, mean, variance, scale, eps, correction};
+    Shares::compute_on_host(shares_for(of, host_threads()));
 }
 
 void jtorch_host_batch_norm_gradients(const int64_t *sizes, const float *x, const float *mean, const float *scale,
                                       const float *weight, const float *y, float *of_x, float *of_weight, float *of_bias) {
-    compute(Gradients{{sizes[0], sizes[1], sizes[2]}, x, mean, scale, weight, y, of_x, of_weight, of_bias}, 0, sizes[1]);
+    Gradients of{{sizes[0], sizes[1], sizes[2]}, x, mean, scale, weight, y, of_x, of_weight, of_bias};
+    Shares::compute_on_host(shares_for(of, host_threads()));
 }
 
 }  // extern "C"

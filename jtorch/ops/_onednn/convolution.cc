@@ -4,8 +4,7 @@
 // result, or one of the others as its gradient is, with the result's gradient in the place of the result. Arrays are float32,
 // densely packed. What oneDNN makes for the numbers of a convolution is kept: it takes longer to make than to run.
 //
-// In a program each of XLA's threads computes some of the images (shares.h); on the host, and where that would be uneven, OpenMP's
-// threads divide the work.
+// Each thread computes some of the images (shares.h). Where that would be uneven OpenMP's threads divide the work.
 
 #include "filters.h"
 #include "shares.h"
@@ -149,13 +148,6 @@ bool is_for_loops(const Numbers &numbers) {
     return !*quick.get(key, [&] { return std::make_shared<bool>(is_quick(numbers)); });
 }
 
-bool is_forked = false;     // then OpenMP's threads are those of the parent, and waiting for them would never end
-
-int threads_for(double operations) {
-    int most = allowed.load(), all = one.omp_get_max_threads();
-    return is_forked || operations <= OF_ONE_THREAD ? 1 : most && most < all ? most : all;
-}
-
 struct Arrays {
     float *at[3];
 
@@ -172,7 +164,10 @@ void run(const Numbers &numbers, const Arrays &arrays, int count) {
     kept.get(key, [&] { return std::make_shared<Convolution>(numbers); })->run(at);
 }
 
-void convolve(const Numbers &numbers, const Arrays &arrays) { run(numbers, arrays, threads_for(numbers.operations())); }
+// By OpenMP's threads.
+void convolve(const Numbers &numbers, const Arrays &arrays) {
+    run(numbers, arrays, numbers.operations() <= OF_ONE_THREAD ? 1 : host_threads());
+}
 
 // Of some of the images each, in one thread. The filters' gradient is the sum of theirs.
 class OfImages : public Shares {
@@ -238,7 +233,8 @@ ffi::Future handle(ffi::ThreadPool pool, ffi::Span<const int64_t> numbers, ffi::
 
 void jtorch::prepare_convolutions_for_forks() {
     pthread_atfork([] { kept.lock.lock(), quick.lock.lock(); }, [] { quick.lock.unlock(), kept.lock.unlock(); },
-                   [] { quick.lock.unlock(), kept.lock.unlock(), is_forked = true; });
+                   [] { quick.lock.unlock(), kept.lock.unlock(); });
+    prepare_pool_for_forks();
 }
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(jtorch_onednn_convolution, handle,
@@ -267,6 +263,8 @@ int jtorch_onednn_convolve(const int64_t *numbers, void *a, void *b, void *made)
         Arrays arrays(is.kind, given, made);
         if (is_for_loops(is)) {
             filters_of_groups(is, arrays.at[INPUT], arrays.at[RESULT], arrays.at[FILTERS]);
+        } else if (int64_t count = shares_of(is, host_threads())) {
+            Shares::compute_on_host(std::make_shared<OfImages>(is, arrays, count));
         } else {
             convolve(is, arrays);
         }

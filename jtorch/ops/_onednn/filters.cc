@@ -146,14 +146,15 @@ bool jtorch::are_small_groups(const Numbers &is) {
            is.shapes[RESULT][1] / is.groups <= CHANNELS;
 }
 
+static std::shared_ptr<Shares> shares_for(const Gradient &of, int64_t threads) {
+    int64_t most = std::clamp<int64_t>(threads, 1, std::max<int64_t>(of.channels, 1));
+    return std::make_shared<OfChannels>(of, std::clamp<int64_t>(int64_t(of.operations() / OF_A_SHARE), 1, most));
+}
+
 void jtorch::filters_of_groups(const Numbers &is, const float *x, const float *y, float *made) {
-    Gradient of(is, x, y, made);
-    compute(of, 0, of.channels);
+    Shares::compute_on_host(shares_for(Gradient(is, x, y, made), host_threads()));
 }
 
 ffi::Future jtorch::filters_of_groups(const Numbers &is, const float *x, const float *y, float *made, ffi::ThreadPool pool) {
-    Gradient of(is, x, y, made);
-    int64_t most = std::clamp<int64_t>(threads_of(pool), 1, std::max<int64_t>(of.channels, 1));
-    int64_t count = std::clamp<int64_t>(int64_t(of.operations() / OF_A_SHARE), 1, most);
-    return Shares::computed(std::make_shared<OfChannels>(of, count), pool);
+    return Shares::computed(shares_for(Gradient(is, x, y, made), threads_of(pool)), pool);
 }

@@ -28,9 +28,15 @@ int jtorch_onednn_load(const char *path) {
     return version->major * 10000 + version->minor * 100 + version->patch;
 }
 
-// A module without contents: what walks over packages imports what looks like one. The functions are called through ctypes.
+PyObject *jtorch_multiply(PyObject *, PyObject *const *, Py_ssize_t);
+
+// The module has what is called often. The other functions are called through ctypes.
 PyMODINIT_FUNC PyInit__handlers() {
-    static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_handlers", nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+    static PyMethodDef methods[] = {
+        {"multiply", reinterpret_cast<PyCFunction>(jtorch_multiply), METH_FASTCALL, nullptr},
+        {nullptr, nullptr, 0, nullptr},
+    };
+    static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_handlers", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
     return PyModule_Create(&definition);
 }
 

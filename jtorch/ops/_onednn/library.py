@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import importlib.metadata
 import importlib.util
 import math
@@ -18,7 +19,7 @@ from jtorch._base.config import ONEDNN
 from jtorch._base.once import once
 from jtorch.speedups import is_stale
 
-PACKAGE, LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
+PACKAGE, LIBRARY, MODULE = "onednn-cpu-gomp", "libdnnl.so.3", "jtorch.ops._onednn._handlers"
 CONVOLUTION, PRODUCT, SHARED_PRODUCT, STATISTICS, GRADIENTS = HANDLERS = (         # names in XLA's programs
     "jtorch_onednn_convolution", "jtorch_onednn_product", "jtorch_onednn_shared_product", "jtorch_batch_statistics",
     "jtorch_batch_norm_gradients")
@@ -60,6 +61,14 @@ def _sizes(x: np.ndarray) -> np.ndarray:
     return np.array([*x.shape[:2], math.prod(x.shape[2:])], np.int64)
 
 
+def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return ``a @ b`` of float32 matrices, or of as many on both sides. oneDNN has to be there."""
+    compute, made = _loaded[0].multiply, np.empty((*a.shape[:-1], b.shape[-1]), np.float32)
+    if not compute(a, b, made):
+        compute(np.ascontiguousarray(a), np.ascontiguousarray(b), made)
+    return made
+
+
 _threads = [0]
 _loaded: list[Any] = []
 
@@ -92,13 +101,14 @@ def _library() -> Any:
                 jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
             library.jtorch_onednn_use_threads(_threads[0])
             library.jtorch_onednn_found = found
+            library.multiply = importlib.import_module(MODULE).multiply
             _loaded.append(library)
             return library
     return None
 
 
 def _built() -> Path | None:
-    found = importlib.util.find_spec("jtorch.ops._onednn._handlers")
+    found = importlib.util.find_spec(MODULE)
     return Path(found.origin) if found is not None and found.origin and not is_stale(found.origin) else None
 
 

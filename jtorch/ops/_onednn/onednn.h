@@ -24,7 +24,7 @@ namespace jtorch {
     F(dnnl_primitive_attr_create) F(dnnl_primitive_attr_destroy) F(dnnl_primitive_attr_set_scratchpad_mode)                     \
     F(dnnl_convolution_forward_primitive_desc_create) F(dnnl_convolution_backward_data_primitive_desc_create)                   \
     F(dnnl_convolution_backward_weights_primitive_desc_create) F(dnnl_reorder_primitive_desc_create)                            \
-    F(dnnl_matmul_primitive_desc_create)                                                                                        \
+    F(dnnl_matmul_primitive_desc_create) F(dnnl_sgemm)                                                                          \
     F(dnnl_primitive_desc_query) F(dnnl_primitive_desc_query_md) F(dnnl_primitive_desc_destroy)                                 \
     F(dnnl_primitive_create) F(dnnl_primitive_destroy) F(dnnl_primitive_execute)
 
