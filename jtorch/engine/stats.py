@@ -55,6 +55,7 @@ class Counters:
     mapped: int = 0             # calls for all samples of a vmap
     untraced: int = 0           # kernels that run on the host, made without a trace
     overwritten: int = 0        # calls on the host that have written into their argument's array, which nobody else held
+    fused: int = 0              # runs of elementwise steps and reductions that kernels on the host compute as one
     in_blocks: int = 0          # runs of elementwise steps on large arrays that kernels on the host compute block by block
     parts_written: int = 0      # parts of large tensors that were written at one of many places, without a call
     onednn: int = 0             # convolutions, of host programs and of what was compiled, that oneDNN computes

@@ -44,8 +44,8 @@ def merged(steps: Sequence[Any], avals: Sequence[Any], wanted: Iterable[int]) ->
 
 def _shape_of(step: Any) -> tuple[int, ...] | None:
     """Return the shape of a step that blocks are made for, or None."""
-    e = step.equation
-    if step.fn is None or e.name not in NAMES or len(e.outs) != 1 or prod(e.shape) < ELEMENTS:
+    e = getattr(step, "equation", None)     # a fused step has none
+    if e is None or step.fn is None or e.name not in NAMES or len(e.outs) != 1 or prod(e.shape) < ELEMENTS:
         return None
     return e.shape if all([a.shape == e.shape or a.shape == () for a in e.ins]) else None
 

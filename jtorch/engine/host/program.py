@@ -11,7 +11,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from jtorch.engine import cost
-from jtorch.engine.host import blocks
+from jtorch.engine.host import blocks, fused
 from jtorch.engine.host.flat import Flat, keeping_dims, live
 from jtorch.engine.host.rules import RULES, Equation, Overwriting, Shaped, Unsupported
 from jtorch.engine.host.sizes import filled, is_open
@@ -150,7 +150,7 @@ class Plan:
     ``indexed`` says how many of its equations gather or scatter.
     """
 
-    __slots__ = ("_avals", "_code", "_late", "_open", "_out_avals", "_outs", "_slots", "_steps", "_work", "indexed", "is_tuple",
+    __slots__ = ("_avals", "_code", "_late", "_late_work", "_open", "_out_avals", "_outs", "_slots", "_steps", "_work", "indexed", "is_tuple",
                  "used")
 
     def __init__(self, closed: ClosedJaxpr, is_tuple: bool, *, has_open: bool = False):
@@ -162,8 +162,11 @@ class Plan:
         kept = keeping_dims(flat, kept, outs)
         calls, late = _resolve(flat, kept, has_open=has_open)
         self._steps = len(calls)
+        if fused.is_there():
+            calls = fused.merged(calls, flat.avals, outs, _Opened)
         calls = blocks.merged(calls, flat.avals, outs)
         self._work = sum([step.work for step in calls if step.fn is not None], cost.NOTHING)
+        self._late_work = [opened for step in calls if step.__class__ is fused.Merged for opened in step.late]
         self.is_tuple, self.used = is_tuple, tuple([v in needed for v in ins])
         self.indexed = sum([eqn.primitive.name.startswith(("gather", "scatter")) for eqn, _, _ in kept])
         self._out_avals = [jax.ShapeDtypeStruct(flat.avals[o].shape, flat.avals[o].dtype) for o in outs]
@@ -173,7 +176,7 @@ class Plan:
         self._code = _allocate(calls, self._slots, slot_of, fixed)
         self._open = [(k, _Opened(step)) for k, step in enumerate(calls) if step.fn is None]
         self._late = [(_Opened(step), [slot_of[v] for v in step.ins], [slot_of[v] for v in step.outs]) for step in late]
-        waiting = [*[opened for _, opened in self._open], *[opened for opened, _, _ in self._late]]
+        waiting = [*[opened for _, opened in self._open], *[opened for opened, _, _ in self._late], *self._late_work]
         self._avals = {v: _filled_if_closed(flat.avals[v]) for opened in waiting for v in (*opened.ins, *opened.outs)}
         self._outs = [slot_of[o] for o in outs]
 
@@ -198,6 +201,7 @@ class Plan:
                 equation = opened.at(n, shaped)
                 code[k] = (_function(equation), *code[k][1:])
                 work += cost.of_equation(equation)
+            work += sum([cost.of_equation(opened.at(n, shaped)) for opened in self._late_work], cost.NOTHING)
             avals = [jax.ShapeDtypeStruct(filled(a.shape, n), a.dtype) for a in avals]
         return HostProgram(self.used, avals, self.is_tuple, slots, code, self._outs, work, self._steps)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from jtorch.ops._onednn import batch_norm
 from jtorch.ops._onednn.convolution import FILTERS, INPUT, RESULT, Geometry, computed, host_function, is_quick, takes
-from jtorch.ops._onednn.library import CONVOLUTION, HANDLERS, multiply, use_threads, version
+from jtorch.ops._onednn.library import CONVOLUTION, HANDLERS, fuse, multiply, operations, use_threads, version
 from jtorch.ops._onednn.product import lowered, products_in
 
-__all__ = ["CONVOLUTION", "FILTERS", "HANDLERS", "INPUT", "RESULT", "Geometry", "batch_norm", "computed", "host_function",
-           "is_quick", "lowered", "multiply", "products_in", "takes", "use_threads", "version"]
+__all__ = ["CONVOLUTION", "FILTERS", "HANDLERS", "INPUT", "RESULT", "Geometry", "batch_norm", "computed", "fuse", "host_function",
+           "is_quick", "lowered", "multiply", "operations", "products_in", "takes", "use_threads", "version"]

@@ -29,11 +29,15 @@ int jtorch_onednn_load(const char *path) {
 }
 
 PyObject *jtorch_multiply(PyObject *, PyObject *const *, Py_ssize_t);
+PyObject *jtorch_fuse(PyObject *, PyObject *const *, Py_ssize_t);
+PyObject *jtorch_operations(PyObject *, PyObject *);
 
 // The module has what is called often. The other functions are called through ctypes.
 PyMODINIT_FUNC PyInit__handlers() {
     static PyMethodDef methods[] = {
         {"multiply", reinterpret_cast<PyCFunction>(jtorch_multiply), METH_FASTCALL, nullptr},
+        {"fuse", reinterpret_cast<PyCFunction>(jtorch_fuse), METH_FASTCALL, nullptr},
+        {"operations", jtorch_operations, METH_NOARGS, nullptr},
         {nullptr, nullptr, 0, nullptr},
     };
     static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_handlers", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};

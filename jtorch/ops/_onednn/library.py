@@ -69,6 +69,16 @@ def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return made
 
 
+def fuse(program: bytes, width: int, rows: int, kinds: bytes, *arrays: np.ndarray) -> None:
+    """Run a program of fused steps (see ``fused.cc``) for each row of its arrays, the last of which it writes."""
+    _loaded[0].fuse(program, width, rows, kinds, *arrays)
+
+
+def operations() -> tuple[str, ...]:
+    """Return the names of the operations of such programs, in the order of their numbers."""
+    return _loaded[0].operations()
+
+
 _threads = [0]
 _loaded: list[Any] = []
 
@@ -101,7 +111,8 @@ def _library() -> Any:
                 jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
             library.jtorch_onednn_use_threads(_threads[0])
             library.jtorch_onednn_found = found
-            library.multiply = importlib.import_module(MODULE).multiply
+            module = importlib.import_module(MODULE)
+            library.multiply, library.fuse, library.operations = module.multiply, module.fuse, module.operations
             _loaded.append(library)
             return library
     return None
