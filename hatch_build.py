@@ -31,7 +31,8 @@ def build_onednn(root: Path) -> Path | None:
         return None
     sources = [str(path.relative_to(root)) for path in sorted((root / ONEDNN).glob("*.cc"))]
     return _built(root, "jtorch.ops._onednn._handlers", sources, depends=[str(ONEDNN / "onednn.h")], include_dirs=headers,
-                  extra_compile_args=["-std=c++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-Wno-return-type", "-Wno-sign-compare"])
+                  extra_compile_args=["-std=c++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-Wno-return-type",
+                                      "-Wno-sign-compare"])
 
 
 def _headers_of_oneDNN() -> str | None:

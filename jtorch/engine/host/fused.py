@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
-from struct import pack
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jtorch.engine import cost, stats
-from jtorch.engine.host.sizes import is_open
+from jtorch.engine.host.fused_code import Assembler, Instruction
+from jtorch.engine.host.rules import FLOAT32
+from jtorch.engine.host.sizes import spelled
 from jtorch.ops import _onednn
 
-FLOAT32, BOOL = np.dtype(np.float32), np.dtype(np.bool_)
+BOOL = np.dtype(np.bool_)
 FEW = 3                 # steps: with fewer small arrays gain nothing
 LARGE = 1 << 14         # elements of a domain from which on two steps pay
 SHARED = 1 << 17        # elements from which on a single step pays, since two threads compute it
@@ -38,6 +39,11 @@ def is_there() -> bool:
     return _onednn.version() is not None
 
 
+def is_known(shape: tuple) -> bool:
+    """Whether no size of a spelled shape is open."""
+    return all([d.__class__ is not tuple for d in shape])
+
+
 class _Operand(NamedTuple):
     """What a step takes: a value, and whether it is one number for each row."""
 
@@ -49,14 +55,25 @@ class Run:
     """Steps that become one, as far as they have been collected."""
 
     def __init__(self, shape: tuple, avals: Sequence[Any]):
-        self.shape, self._avals = shape, avals
+        self.shape, self.avals = shape, avals       # the shape is spelled
         self.row: int | None = None         # how many of the last dims are a row; None where it does not matter
         self.most = len(shape)              # how many it may be, since some arrays have no more dims
         self.steps: list[Any] = []
-        self.code: list[tuple[str, int, tuple[int, ...]]] = []      # operation, what it makes, what it takes
+        self.code: list[Instruction] = []
         self.numbers: dict[int, bool] = {}      # of each value that is taken or made, whether it is one number for each row
         self.made: dict[int, int] = {}          # the results of the steps, and the values that they are
         self._temporary = -1
+
+    @property
+    def inputs(self) -> list[int]:
+        """The values that the steps take from elsewhere."""
+        made = {m for _, m, _ in self.code}
+        return [v for v in self.numbers if v not in made]
+
+    @property
+    def whole_inputs(self) -> list[int]:
+        """The inputs that have the run's shape."""
+        return [v for v in self.inputs if not self.numbers[v] and spelled(self.avals[v].shape) == self.shape]
 
     def add(self, step: Any) -> bool:
         """Take a step in, if it fits."""
@@ -74,15 +91,16 @@ class Run:
         e, out = step.equation, step.outs[0]
         if e.name in REDUCTIONS:
             return self._reduction(e, step.ins[0], out)
-        is_row = e.shape != self.shape
-        if is_row and not (self.row is not None and e.shape in (self._row_shape(True), self._row_shape(False))):
+        shape = spelled(e.shape)
+        is_row = shape != self.shape
+        if is_row and not (self.row is not None and shape in (self._row_shape(True), self._row_shape(False))):
             return None
         if e.name in ("broadcast_in_dim", "reshape"):
             return self._shown(e, step.ins, is_row)
         operation = operations_of(e)
         if operation is None:
             return None
-        operands = [self._operand(v, a.shape, e.shape) for v, a in zip(step.ins, e.ins, strict=True)]
+        operands = [self._operand(v, spelled(a.shape), shape) for v, a in zip(step.ins, e.ins, strict=True)]
         if None in operands or (is_row and not all([o.is_number for o in operands if o is not None])):
             return None
         return self._emitted(operation, [o.value for o in operands if o is not None], out, is_row)
@@ -104,9 +122,10 @@ class Run:
     def _reduction(self, e: Any, value: int, out: int) -> int | None:
         (taken,), axes = e.ins, tuple(e.params["axes"])
         rank = len(self.shape)
-        if taken.shape != self.shape or taken.dtype != FLOAT32 or axes != tuple(range(rank - len(axes), rank)) or len(axes) == rank:
+        are_last = len(axes) < rank and axes == tuple(range(rank - len(axes), rank))
+        if spelled(taken.shape) != self.shape or taken.dtype != FLOAT32 or not are_last:
             return None
-        operand = self._operand(value, taken.shape, self.shape)
+        operand = self._operand(value, self.shape, self.shape)
         if operand is None or operand.is_number or not self._has_row(len(axes)):
             return None
         self._note(REDUCTIONS[e.name], out, [value if value not in self.made else self.made[value]], True)
@@ -115,7 +134,7 @@ class Run:
     def _has_row(self, dims: int) -> bool:
         """Make so many dims a row, if nothing speaks against it."""
         sizes = self.shape[len(self.shape) - dims:]
-        if self.row not in (None, dims) or dims > self.most or (not is_open(sizes) and not 0 < prod(sizes) <= WIDEST):
+        if self.row not in (None, dims) or dims > self.most or (is_known(sizes) and not 0 < prod(sizes) <= WIDEST):
             return False
         self.row = dims
         return True
@@ -136,7 +155,7 @@ class Run:
         if e.name == "reshape" or is_row:
             return None
         wide: list = [1] * len(self.shape)
-        for d, n in zip(e.params["broadcast_dimensions"], e.ins[0].shape, strict=True):
+        for d, n in zip(e.params["broadcast_dimensions"], spelled(e.ins[0].shape), strict=True):
             wide[d] = n
         operand = self._operand(value, tuple(wide), self.shape)
         return operand.value if operand is not None else None
@@ -145,7 +164,7 @@ class Run:
         """Whether one number for each row goes to that row."""
         if e.name == "reshape":
             return True
-        shape, leading = e.ins[0].shape, len(self.shape) - (self.row or 0)
+        shape, leading = spelled(e.ins[0].shape), len(self.shape) - (self.row or 0)
         dims = tuple(e.params["broadcast_dimensions"])
         return dims == tuple(range(len(shape))) and shape[:leading] == self.shape[:leading]
 
@@ -156,13 +175,13 @@ class Run:
             is_number = self.numbers[same]
             fits = shape == out or (is_number and self.row is not None and shape == self._row_shape(True))
             return _Operand(same, is_number) if fits else None
-        if self._avals[value].dtype not in (FLOAT32, BOOL):
+        if self.avals[value].dtype not in (FLOAT32, BOOL):
             return None
-        is_number = self._place(shape, out)
-        if is_number is None or self.numbers.get(value, is_number) != is_number:
+        place = self._place(shape, out)
+        if place is None or self.numbers.get(value, place) != place:
             return None
-        self.numbers[value] = is_number
-        return _Operand(value, is_number)
+        self.numbers[value] = place
+        return _Operand(value, place)
 
     def _place(self, shape: tuple, out: tuple) -> bool | None:
         """Whether an input is one number for each row; None if it goes otherwise."""
@@ -251,8 +270,8 @@ def _begun(step: Any, avals: Sequence[Any]) -> Run | None:
     e = step.equation
     if len(e.outs) != 1 or e.name in ("reshape", "broadcast_in_dim"):
         return None
-    shape = e.ins[0].shape if e.name in REDUCTIONS else e.shape
-    if not shape or (not is_open(shape) and prod(shape) < 2):
+    shape = spelled(e.ins[0].shape if e.name in REDUCTIONS else e.shape)
+    if not shape or (is_known(shape) and prod(shape) < 2):
         return None
     run = Run(shape, avals)
     return run if run.add(step) else None
@@ -260,16 +279,14 @@ def _begun(step: Any, avals: Sequence[Any]) -> Run | None:
 
 def _ended(run: Run, steps: Sequence[Any], wanted: set[int], opened: Callable[[Any], Any]) -> list[Any]:
     """Return the steps of a run, as one if that pays."""
-    is_known = not is_open(run.shape)
-    size = prod(run.shape) if is_known else 0
+    size = prod(run.shape) if is_known(run.shape) else 0
     computed = [s for s in run.steps if s.equation.name not in ("broadcast_in_dim", "reshape")]
     is_costly = any([s.equation.name in COSTLY for s in computed])      # then always, so that forward and backward agree in bits
     pays = is_costly or len(computed) > FEW or size >= (LARGE if len(computed) > 1 else SHARED)
     inside = set(map(id, run.steps))
     read = wanted.union(*[s.ins for s in steps if id(s) not in inside])
     outs = [o for o in run.made if o in read]
-    has_input = any([not is_number and v not in run.made.values() and v >= 0 for v, is_number in run.numbers.items()])
-    if not pays or not outs or not (is_known or has_input):
+    if not pays or not outs or not (is_known(run.shape) or run.whole_inputs):
         return run.steps
     stats.counters.fused += 1
     return [Merged(run, outs, opened)]
@@ -279,8 +296,7 @@ class Merged:
     """Several steps as one, which takes the values ``ins`` and gives ``outs``. ``late``: its equations that wait for sizes."""
 
     def __init__(self, run: Run, outs: list[int], opened: Callable[[Any], Any]):
-        made = {m for _, m, _ in run.code}
-        self.ins = [v for v in run.numbers if v not in made]
+        self.ins = run.inputs
         self.outs, self.fn = outs, Fused(run, self.ins, outs)
         self.late = [opened(s) for s in run.steps if s.fn is None]
         self.work = sum([s.work for s in run.steps if s.fn is not None], cost.NOTHING)
@@ -294,15 +310,14 @@ class Fused:
     def __init__(self, run: Run, ins: list[int], outs: list[int]):
         is_flat = run.row is None and run.most == len(run.shape)
         self._row = 0 if is_flat else run.row or run.most
-        self._shape = None if is_open(run.shape) else run.shape
-        full = [k for k, v in enumerate(ins) if not run.numbers[v] and run._avals[v].shape == run.shape]
-        self._source = full[0] if full else 0
-        avals = [run._avals[o] for o in outs]
-        are_rows = [run.numbers[run.made[o]] and a.shape != run.shape for o, a in zip(outs, avals, strict=True)]
+        self._shape = run.shape if is_known(run.shape) else None
+        self._source = ins.index(run.whole_inputs[0]) if self._shape is None else 0
+        avals = [run.avals[o] for o in outs]
+        are_rows = [run.numbers[run.made[o]] and spelled(a.shape) != run.shape for o, a in zip(outs, avals, strict=True)]
         keeps = [len(a.shape) == len(run.shape) for a in avals]
         self._outs = list(zip(are_rows, keeps, [np.dtype(a.dtype) for a in avals], strict=True))
         self._kinds = bytes([*[run.numbers[v] for v in ins], *are_rows])
-        self._code = _Assembler(run, ins, outs).program()
+        self._code = Assembler(run, ins, outs).program()
 
     def __call__(self, *arrays: np.ndarray) -> Any:
         shape = self._shape or arrays[self._source].shape
@@ -315,84 +330,3 @@ class Fused:
         except (BufferError, ValueError):       # arrays that are not dense
             _onednn.fuse(self._code, width, rows, self._kinds, *map(np.ascontiguousarray, arrays), *outs)
         return outs[0] if len(outs) == 1 else outs
-
-
-class _Assembler:
-    """Make the instructions of a run: values become inputs, outputs, numbers or registers, which are used again."""
-
-    def __init__(self, run: Run, ins: list[int], outs: list[int]):
-        self._run, self._ins, self._outs = run, ins, outs
-        self._codes = {name: k for k, name in enumerate(_onednn.operations())}
-        self._places: dict[int, tuple[str, int]] = {v: ("array", k) for k, v in enumerate(ins)}
-        self._counts = {"number": 0, "register": 0}
-        self._free: list[int] = []
-
-    def program(self) -> bytes:
-        """Return the bytes of the program."""
-        code = self._with_masks(self._run.code)
-        last = {v: k for k, (_, _, taken) in enumerate(code) for v in taken}
-        targets = self._targets(code)
-        lines = []
-        for k, (name, made, taken) in enumerate(code):
-            if made not in self._places:
-                self._places[made] = targets.get(made) or self._new(made)
-            lines.append((self._codes[name], made, taken))
-            for v in {made, *taken}:
-                if last.get(v, -1) <= k and self._places[v][0] == "register":
-                    self._free.append(self._places[v][1])
-        words = [w for code_of, made, taken in lines for w in self._words(code_of, made, taken)]
-        header = len(self._ins), len(self._outs), self._counts["number"], self._counts["register"], len(lines)
-        return pack(f"{len(header) + len(words)}i", *header, *words)
-
-    def _new(self, made: int) -> tuple[str, int]:
-        kind = "number" if self._run.numbers[made] else "register"
-        if kind == "register" and self._free:
-            return kind, self._free.pop()
-        self._counts[kind] += 1
-        return kind, self._counts[kind] - 1
-
-    def _words(self, operation: int, made: int, taken: tuple[int, ...]) -> list[int]:
-        places = [self._number(v) for v in taken]
-        return [operation, self._number(made), *places, *[0] * (3 - len(places))]
-
-    def _number(self, value: int) -> int:
-        kind, k = self._places[value]
-        first = {"array": 0, "number": len(self._ins) + len(self._outs)}
-        return k + first[kind] if kind in first else k + first["number"] + self._counts["number"]
-
-    def _targets(self, code: list) -> dict[int, tuple[str, int]]:
-        """Return the values that are computed right into an output."""
-        made = {m for _, m, _ in code}
-        found: dict[int, tuple[str, int]] = {}
-        for k, out in enumerate(self._outs):
-            if out in made and out not in found:
-                found[out] = "array", len(self._ins) + k
-        return found
-
-    def _with_masks(self, code: list) -> list:
-        """The instructions with those that turn bools into masks, and back, and that copy what several outputs are."""
-        avals, run, begun, ended = self._run._avals, self._run, [], []
-        renamed: dict[int, int] = {}
-        fresh = min([-1, *run.numbers]) - 1
-        for v in self._ins:
-            if avals[v].dtype == BOOL:
-                renamed[v] = fresh
-                run.numbers[fresh] = run.numbers[v]
-                begun.append(("FROM_BOOL", fresh, (v,)))
-                fresh -= 1
-        body = [(name, made, tuple([renamed.get(v, v) for v in taken])) for name, made, taken in code]
-        made = {m for _, m, _ in body}
-        for out in self._outs:
-            source = run.made[out]
-            if avals[out].dtype == BOOL:
-                if source in made:      # the mask keeps its name within, the output gets another
-                    body = [(n, fresh if m == source else m, tuple([fresh if t == source else t for t in ts])) for n, m, ts in body]
-                    ended = [(n, m, tuple([fresh if t == source else t for t in ts])) for n, m, ts in ended]
-                    run.numbers[fresh] = run.numbers[source]
-                    source, fresh = fresh, fresh - 1
-                ended.append(("TO_BOOL", out, (renamed.get(source, source),)))
-            elif source != out:
-                ended.append(("COPY", out, (source,)))
-            if out not in run.numbers:
-                run.numbers[out] = run.numbers[source]
-        return begun + body + ended

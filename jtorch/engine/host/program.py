@@ -150,8 +150,8 @@ class Plan:
     ``indexed`` says how many of its equations gather or scatter.
     """
 
-    __slots__ = ("_avals", "_code", "_late", "_late_work", "_open", "_out_avals", "_outs", "_slots", "_steps", "_work", "indexed", "is_tuple",
-                 "used")
+    __slots__ = ("_avals", "_code", "_late", "_late_work", "_open", "_out_avals", "_outs", "_slots", "_steps", "_work", "indexed",
+                 "is_tuple", "used")
 
     def __init__(self, closed: ClosedJaxpr, is_tuple: bool, *, has_open: bool = False):
         """Raises Unsupported if some equation has no rule. ``has_open``: whether a size was left open."""
@@ -166,7 +166,7 @@ class Plan:
             calls = fused.merged(calls, flat.avals, outs, _Opened)
         calls = blocks.merged(calls, flat.avals, outs)
         self._work = sum([step.work for step in calls if step.fn is not None], cost.NOTHING)
-        self._late_work = [opened for step in calls if step.__class__ is fused.Merged for opened in step.late]
+        self._late_work: list[_Opened] = [opened for step in calls for opened in getattr(step, "late", ())]
         self.is_tuple, self.used = is_tuple, tuple([v in needed for v in ins])
         self.indexed = sum([eqn.primitive.name.startswith(("gather", "scatter")) for eqn, _, _ in kept])
         self._out_avals = [jax.ShapeDtypeStruct(flat.avals[o].shape, flat.avals[o].dtype) for o in outs]

@@ -275,6 +275,11 @@ def is_open(value: Any) -> bool:
     return False
 
 
+def spelled(shape: tuple) -> tuple:
+    """Return a shape whose open sizes are their terms. Comparing these asks nothing of the unknowns."""
+    return tuple([d.terms if d.__class__ is Size else d for d in shape])
+
+
 def _is_jaxpr_open(jaxpr: Jaxpr) -> bool:
     variables = [*jaxpr.invars, *[v for e in jaxpr.eqns for v in e.outvars]]
     return any([is_open(v.aval.shape) for v in variables if isinstance(v.aval, core.ShapedArray)]) \
