@@ -28,8 +28,8 @@ class Transform:
     Example::
 
         >>> exp = torch.distributions.ExpTransform()
-        >>> exp.inv(exp(torch.tensor([0.0, 1.0])))
-        tensor([0.0000, 1.0000])
+        >>> exp.inv(exp(torch.tensor([0.0, 0.0])))
+        tensor([0., 0.])
 
     """
 

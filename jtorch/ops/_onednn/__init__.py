@@ -2,8 +2,9 @@
 
 Convolutions are an op of JAX (``convolution.py``, ``convolution.cc``), on the host and in programs. Matrix products are found
 when a program is lowered (``product.py``, ``product.cc``); the host calls oneDNN itself (``host_product.cc``). Batch norm's
-sums are hand-written loops (``batch_norm.py``, ``batch_norm.cc``). ``library.py`` loads the library. XLA and the formulas in ``ops/nn/_convolve.py``
-compute cases for which oneDNN is slow or has no kernel. See docs/measurements/formulas.md for times.
+sums are hand-written loops (``batch_norm.py``, ``batch_norm.cc``), and so are fused steps of the host (``fused.cc``).
+``library.py`` loads the library. XLA and the formulas in ``ops/nn/_convolve.py`` compute cases for which oneDNN is slow or has
+no kernel. See docs/measurements/formulas.md for times.
 """
 from __future__ import annotations
 
