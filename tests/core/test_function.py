@@ -404,5 +404,5 @@ def test_inputs_that_are_returned(xp, needing, marked):
         outs[recorded.index(True)].grad_fn.register_hook(lambda *grads: seen.extend([g.tolist() for g in grads[0]]))
         sum(out.sum() for out in outs if out.requires_grad).backward()
         wanted = [[i + 2.0] * 2 if recorded[i] else [0.0] * 2 for i in range(2)]
-        assert seen == wanted       # of the constants too: a function's hooks see all that its backward returns
+        assert seen == wanted       # A function's hooks see all gradients of its backward, also those of constants.
         assert [t.grad.tolist() for t in inputs if t.requires_grad] == [g for g, needs in zip(wanted, needing, strict=True) if needs]

@@ -442,7 +442,8 @@ def test_expand_of_a_class_that_names_pytorchs_module():
     class Categorical(distributions(jtorch).Categorical):
         pass
 
-    Categorical.__mro__[1].__module__, kept = "torch.distributions.categorical", Categorical.__mro__[1].__module__     # as in an install
+    # An install sets the module in this way.
+    Categorical.__mro__[1].__module__, kept = "torch.distributions.categorical", Categorical.__mro__[1].__module__
     try:
         assert Categorical(probs=jtorch.ones(3) / 3).expand((2,)).batch_shape == (2,)
     finally:

@@ -14,7 +14,7 @@ NAMES = (
     "MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PairwiseDistance "
     "PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss").split()
 
-# What the expressions below may name, made anew for each library.
+# The expressions below use these names. Each library gets new tensors.
 INPUTS = {
     "x": RS(0).randn(4, 3), "y": RS(1).randn(4, 3), "z": RS(2).randn(4, 3), "p": RS(3).uniform(0.05, 0.95, (4, 3)),
     "q": RS(4).uniform(0.05, 0.95, (4, 3)), "rows": RS(5).randn(4), "images": RS(6).randn(2, 3, 2, 2), "weight": np.array([0.5, 2, 1]),

@@ -209,7 +209,7 @@ def array(t: Any) -> np.ndarray:
     return np.asarray((t.float() if str(t.dtype) == "torch.bfloat16" else t).numpy(force=True))
 
 
-# How close results have to be: relative, and absolute for elements of size 1.
+# Tolerance of results: relative, and absolute for elements of size 1.
 TOLERANCE = {"float32": 2e-4, "complex64": 2e-4, "bfloat16": 2e-2, "float16": 2e-3}
 
 

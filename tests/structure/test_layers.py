@@ -10,21 +10,21 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "jtorch"
 
-# The map of the package, from top to bottom: a line for each file or folder, which imports from the lines above it only.
+# The map of the package from top to bottom. A file or folder imports only from the lines above its own.
 LAYERS = [
     "dtype",            # element types
-    "device",           # where elements are
+    "device",           # places of elements
     "version",
     "torch_version",
     "numa",             # processes near a device's memory
-    "__future__",       # what modules do when they are converted
-    "_base",            # what needs no tensor: sizes, layouts, settings, the caller's line, random numbers
-    "speedups",         # the hot path, again in C
-    "ops",              # pure functions of arrays, each with a record that says everything about it
+    "__future__",       # settings for conversions of modules
+    "_base",            # parts without tensors: sizes, layouts, settings, the caller's line, random numbers
+    "speedups",         # C versions of the hot path
+    "ops",              # pure functions of arrays, each with a record of its facts
     "engine",           # values; calls recorded, run and compiled
-    "storage",          # what tensors share
+    "storage",          # memory shared by tensors
     "no_grad",          # modes
-    "_nodes",           # what nodes of the tape are made of
+    "_nodes",           # parts of nodes of the tape
     "tape",             # nodes
     "_backward",        # walking the tape; histories of views
     "_storage",         # memory as bytes, and as elements of one type
@@ -67,9 +67,9 @@ LAYERS = [
     "compiler",
     "multiprocessing",
     "utils",
-    "_parallel",        # tensors and modules that several processes share
-    "__config__",       # what the library was built with
-    "_utils",           # from here on: PyTorch's private modules, as far as packages import them
+    "_parallel",        # tensors and modules shared by several processes
+    "__config__",       # options of the build
+    "_utils",           # this and the next: PyTorch's private modules, as far as packages import them
     "_tensor",
     "_VF",
     "_prims_common",    # shapes, strides and dtypes
@@ -84,9 +84,9 @@ LAYERS = [
     "export",           # models as StableHLO
     "onnx",             # models as ONNX
     "fx",               # graphs of modules: traced, changed, written as Python
-    "_as_torch",        # ``import torch`` that gives this package, by PyTorch's module paths
+    "_as_torch",        # ``import torch`` as this package, by PyTorch's module paths
     "__init__",
-    "install",          # ``import torch`` for a whole environment; what is there, and whether it works
+    "install",          # ``import torch`` for a whole environment; a self-test
     "__main__",
 ]
 LAYER = {name: i for i, name in enumerate(LAYERS)}

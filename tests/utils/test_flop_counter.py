@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-# By a model's or a function's name: what PyTorch 2.13 counts in forward, and in forward and backward, by operator; and in a
+# Maps a model's or a function's name to PyTorch 2.13's counts by operator: of forward, of forward and backward, and of a
 # backward alone.
 COUNTS = json.loads(Path(__file__).with_name("flop_counts.json").read_text())
 

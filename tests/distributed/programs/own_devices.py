@@ -1,4 +1,4 @@
-"""What one process does with a mesh of its own eight devices. Prints the names of the checks that held, and why others did not."""
+"""Work on a mesh of one process's own eight devices. Print the checks that held, and the errors of the others."""
 
 import copy
 import io
@@ -57,7 +57,7 @@ def batch():
 
 
 def trained(prepare=lambda net: net, spread=lambda x: x, steps=5):
-    """The losses of some steps, the model and its optimizer."""
+    """Return the losses of some steps, the model and its optimizer."""
     torch.manual_seed(0)
     net = prepare(Net())
     x, y = map(spread, batch())
@@ -80,14 +80,14 @@ def same(losses):
 
 
 def parts(t):
-    """The size of each device's part, asked of the array itself."""
+    """Return the size of each device's part, from the array itself."""
     value = value_of(t)
     torch.engine.read(value)
     return {tuple(part.data.shape) for part in value.array.addressable_shards}, len(value.array.sharding.device_set)
 
 
 def lies(p, optimizer, placements, size):
-    """Whether a parameter, its gradient and its states lie so."""
+    """Return whether a parameter, its gradient and its states have these placements and sizes."""
     for t in (p, p.grad, optimizer.state[p]["exp_avg"], optimizer.state[p]["exp_avg_sq"]):
         assert isinstance(t, DTensor) and t.placements == placements, (type(t), t.placements)
         assert parts(t) == ({size}, 8), parts(t)
@@ -150,7 +150,7 @@ def fully_sharded():
     losses, net, optimizer = trained(lambda net: _sharded(net, EIGHT), lambda x: distribute_tensor(x, EIGHT, [Shard(0)]))
     same(losses)
     lies(net.blocks[0].up.weight, optimizer, (Shard(0),), (8, 32))
-    assert net.out.bias.placements == (Replicate(),)       # ten elements
+    assert net.out.bias.placements == (Replicate(),)       # Ten elements cannot be split into equal parts.
 
 
 def fully_sharded_of_plain_batches():
@@ -407,7 +407,7 @@ def states_are_saved_and_loaded():
 
 
 def checkpoints_are_those_of_one_device():
-    warnings.simplefilter("ignore")     # that there is one process
+    warnings.simplefilter("ignore")     # A warning says that there is one process.
     _, net, optimizer = trained(lambda net: _sharded(net, EIGHT), steps=2)
     folder = tempfile.mkdtemp()
     model, optim = get_state_dict(net, optimizer)
