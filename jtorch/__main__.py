@@ -17,8 +17,8 @@ from types import ModuleType
 from typing import Any
 
 import jtorch
-from jtorch._as_torch import install, install_in_children
 from jtorch._base import libraries
+from jtorch._import_hook import install, install_in_children
 from jtorch.version import __version__, jtorch_version
 
 EPILOG = """\

@@ -43,7 +43,8 @@ _IN = {      # the modules of rarely used names
 }
 NAMES = {name: module for module, names in _IN.items() for name in names.split()}
 _NOT_LISTED = frozenset("""
-    __dir__ __getattr__ _api _as_torch _backward _base _nodes _optimizers _parallel _storage _vision read_vitals set_vital
+    __dir__ __getattr__ _api _as_torch _backward _base _import_hook _nodes _optimizers _parallel _storage _vision
+    read_vitals set_vital
 """.split())
 _NO_TENSORS = {      # maps a kind of tensors to advice and to its functions
     "nested": ("torch.nn.utils.rnn.pad_sequence makes a batch of sequences of different lengths",

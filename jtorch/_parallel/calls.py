@@ -11,8 +11,8 @@ from jtorch._base.pytree import flatten, tree_map
 from jtorch._parallel import dtensor
 from jtorch._parallel.dtensor import DTensor, local_of, moved, wrapped
 from jtorch._parallel.layout import Layout, whole_stride
-from jtorch._parallel.moves import enter
 from jtorch._parallel.placements import Replicate
+from jtorch._parallel.redistribute import enter
 from jtorch._parallel.rule import Rule, choose
 from jtorch._parallel.rules import HANDLERS, RULES
 from jtorch.no_grad import no_grad

@@ -11,9 +11,9 @@ from jtorch._base.layout import strided
 from jtorch._base.size import Size
 from jtorch._parallel.dtensor import DTensor, wrapped
 from jtorch._parallel.layout import Layout, contiguous_stride, local_part, normalized
-from jtorch._parallel.own.dtensor import distributed
 from jtorch._parallel.placements import Partial, Placement, Replicate, Shard
 from jtorch._parallel.rules.making import part_of
+from jtorch._parallel.spmd.dtensor import distributed
 from jtorch.distributed.device_mesh import DeviceMesh, current_mesh
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor

@@ -20,8 +20,13 @@ from jtorch._parallel.layout import (
     whole_shape,
     whole_stride,
 )
-from jtorch._parallel.moves import of_first, redistributed, redistributed_plainly, with_gradient_moved
 from jtorch._parallel.placements import Partial, Placement, Replicate, Shard, _StridedShard
+from jtorch._parallel.redistribute import (
+    broadcast_from_first,
+    redistribute,
+    redistribute_without_gradient,
+    with_gradient_placed,
+)
 from jtorch.distributed.device_mesh import DeviceMesh, current_mesh
 from jtorch.serialization.weights_only import add_safe_globals
 from jtorch.tensor import Parameter, Tensor
@@ -68,9 +73,9 @@ class DTensor(Tensor):
         if mesh.get_coordinate() is None:       # this rank has none of it
             local_tensor, run_check = local_tensor.new_empty(0, requires_grad=local_tensor.requires_grad), False    # type: ignore[attr-defined]
         if run_check:
-            local_tensor = of_first(local_tensor, mesh, given)
+            local_tensor = broadcast_from_first(local_tensor, mesh, given)
         if grad_placements is not None:
-            local_tensor = with_gradient_moved(local_tensor, lambda g: redistributed(
+            local_tensor = with_gradient_placed(local_tensor, lambda g: redistribute(
                 g, mesh, whole, of_gradient(given), normalized(grad_placements, mesh, len(whole))))
         return wrapped(as_subclass(local_tensor, Tensor), Layout(mesh, given, whole, steps))
 
@@ -80,7 +85,7 @@ class DTensor(Tensor):
         if grad_placements is None:
             return local
         given = normalized(grad_placements, spec.mesh, len(spec.shape))
-        return with_gradient_moved(local, lambda g: redistributed(g, spec.mesh, spec.shape, given, of_gradient(spec.placements)))
+        return with_gradient_placed(local, lambda g: redistribute(g, spec.mesh, spec.shape, given, of_gradient(spec.placements)))
 
     @property
     def _local_tensor(self) -> Tensor:
@@ -111,12 +116,12 @@ class DTensor(Tensor):
         spec = self._spec
         if spec.placements == wanted:
             return self
-        local = redistributed(local_of(self), spec.mesh, spec.shape, spec.placements, wanted)
+        local = redistribute(local_of(self), spec.mesh, spec.shape, spec.placements, wanted)
         return wrapped(local, Layout(spec.mesh, wanted, spec.shape, spec.stride))
 
     def _whole(self) -> Tensor:
         spec, everywhere = self._spec, (Replicate(),) * self._spec.mesh.ndim
-        return redistributed_plainly(local_of(self).detach(), spec.mesh, spec.shape, spec.placements, everywhere)
+        return redistribute_without_gradient(local_of(self).detach(), spec.mesh, spec.shape, spec.placements, everywhere)
 
     def _part(self) -> Tensor:
         """What this rank writes to a checkpoint, and reads from one."""
@@ -298,7 +303,7 @@ def _of_own_parts(t: Tensor, mesh: DeviceMesh, placements: Placements) -> DTenso
     if not all(isinstance(p, Replicate) for p in placements):
         raise NotImplementedError(f"DTensor.from_local with placements {placements}: it is one process's devices, and none "
                                   "of them is its own. distribute_tensor() splits a whole tensor.")
-    return importlib.import_module("jtorch._parallel.own.dtensor").distributed(t, mesh, placements)
+    return importlib.import_module("jtorch._parallel.spmd.dtensor").distributed(t, mesh, placements)
 
 
 def local_of(t: Any) -> Tensor:

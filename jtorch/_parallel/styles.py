@@ -6,8 +6,8 @@ from typing import Any
 
 from jtorch._parallel.create import distribute_tensor
 from jtorch._parallel.dtensor import DTensor
-from jtorch._parallel.own.dtensor import distributed
 from jtorch._parallel.placements import Placement, Replicate, Shard
+from jtorch._parallel.spmd.dtensor import distributed
 from jtorch.distributed.device_mesh import DeviceMesh
 from jtorch.nn.modules.linear import Linear
 from jtorch.nn.modules.module import Module

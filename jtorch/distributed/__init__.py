@@ -39,7 +39,7 @@ from jtorch.distributed.errors import DistStoreError as DistStoreError
 from jtorch.distributed.errors import QueueEmptyError as QueueEmptyError
 from jtorch.distributed.groups import ProcessGroup as ProcessGroup
 from jtorch.distributed.groups import default_pg_timeout as default_pg_timeout
-from jtorch.distributed.later import names as _names
+from jtorch.distributed.lazy_exports import lazy_getattr as _lazy_getattr
 from jtorch.distributed.membership import GroupMember as GroupMember
 from jtorch.distributed.membership import _get_default_group as _get_default_group
 from jtorch.distributed.membership import _rank_not_in_group as _rank_not_in_group
@@ -101,9 +101,9 @@ from jtorch.distributed.work import Work as Work
 reduce_op = ReduceOp
 
 
-_gradients = _names(__name__, {"nn.parallel.buckets": "GradBucket",
-                               "distributed.for_packages": "_broadcast_coalesced _get_process_group_name split_group"},
-                    not_built="ProcessGroupGloo ProcessGroupNCCL ProcessGroupMPI ProcessGroupUCC")
+_gradients = _lazy_getattr(__name__, {"nn.parallel.buckets": "GradBucket",
+                                      "distributed.for_packages": "_broadcast_coalesced _get_process_group_name split_group"},
+                           not_built="ProcessGroupGloo ProcessGroupNCCL ProcessGroupMPI ProcessGroupUCC")
 _PARTS = {"_composable", "algorithms", "_tensor", "checkpoint", "device_mesh", "fsdp", "nn", "optim", "tensor"}
 
 

@@ -14,7 +14,7 @@ from jtorch.distributed.work import Work
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
     """Waits until all ranks have come here. See torch.distributed.barrier."""
-    return _begin(group, "barrier", lambda pg: pg.meet("barrier", pg.timeout.total_seconds()), async_op, None)
+    return _begin(group, "barrier", lambda pg: pg.agree("barrier", pg.timeout.total_seconds()), async_op, None)
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
@@ -55,12 +55,12 @@ class _Monitored:
         self.said = str(pg.monitored).encode()
 
     def _tell(self, rank: int, said: bytes) -> None:
-        self.pg.world.links.to(self.pg.ranks[rank], self.purpose).send_bytes(said)
+        self.pg.world.connections.to(self.pg.ranks[rank], self.purpose).send_bytes(said)
 
     def _hear(self, rank: int, until: float) -> bytes:
         """What a rank says of this barrier, or of a later one; what it said of earlier ones, which failed, is left out."""
         while True:
-            link = self.pg.world.links.of(self.pg.ranks[rank], self.purpose, max(0.0, until - time.monotonic()))
+            link = self.pg.world.connections.of(self.pg.ranks[rank], self.purpose, max(0.0, until - time.monotonic()))
             if not link.poll(max(0.0, until - time.monotonic())):
                 raise DistBackendError(f"Timed out after {self.seconds:g} s")
             heard = link.recv_bytes()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jtorch._api.flat import flattened, unflattened
-from jtorch.distributed import bodies
+from jtorch.distributed import kernels
 from jtorch.distributed.arrays import array_of, check_tensors, described, put
 from jtorch.distributed.collectives import _begin, _check_dtypes, _gathered, broadcast
 from jtorch.distributed.groups import ProcessGroup
@@ -34,7 +34,7 @@ def begin_all_reduce(tensors: list[Tensor], op: Any, group: Any, async_op: bool)
     def do(pg: ProcessGroup) -> None:
         flat = _joined(tensors)
         call = described("all_reduce_coalesced", flat, op.name, [tuple(t.shape) for t in tensors])
-        _put_parts(tensors, pg.run(call, bodies.all_reduce(body_of(op, flat.dtype)), flat))
+        _put_parts(tensors, pg.run(call, kernels.all_reduce(body_of(op, flat.dtype)), flat))
     return _begin(group, "all_reduce_coalesced", do, async_op, list(tensors), tensors)
 
 

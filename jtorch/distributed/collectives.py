@@ -8,7 +8,7 @@ import numpy as np
 
 from jtorch import engine
 from jtorch._base.layout import strided
-from jtorch.distributed import bodies
+from jtorch.distributed import kernels
 from jtorch.distributed.arrays import array_of, bits, check_tensor, check_tensors, described, from_bits, put
 from jtorch.distributed.groups import ProcessGroup
 from jtorch.distributed.membership import _group_of_call, get_group_rank
@@ -55,7 +55,7 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
 
     def do(pg: ProcessGroup) -> None:
         array = array_of(tensor)
-        body = bodies.all_reduce(body_of(op, array.dtype))
+        body = kernels.all_reduce(body_of(op, array.dtype))
         put(tensor, pg.run(described("all_reduce", array, op.name), body, array))
     return _begin(group, "all_reduce", do, async_op, [tensor], [tensor])
 
@@ -67,7 +67,7 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
 
     def do(pg: ProcessGroup) -> None:
         array, at = array_of(tensor), _source(pg, src, group_src, "src")
-        made = pg.run(described("broadcast", array, at), bodies.broadcast(at), bits(array))
+        made = pg.run(described("broadcast", array, at), kernels.broadcast(at), bits(array))
         if pg.rank() != at:
             put(tensor, from_bits(made, array))
     return _begin(group, "broadcast", do, async_op, [tensor], [tensor])
@@ -80,7 +80,7 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
 
     def do(pg: ProcessGroup) -> None:
         array, at = array_of(tensor), _source(pg, dst, group_dst, "dst")
-        made = pg.run(described("reduce", array, op.name, at), bodies.all_reduce(body_of(op, array.dtype)), array)
+        made = pg.run(described("reduce", array, op.name, at), kernels.all_reduce(body_of(op, array.dtype)), array)
         if pg.rank() == at:
             put(tensor, made)
     return _begin(group, "reduce", do, async_op, [tensor], [tensor])
@@ -88,7 +88,7 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
 
 def _gathered(pg: ProcessGroup, name: str, array: np.ndarray, *more: Any) -> np.ndarray:
     """(ranks, …): what all ranks have."""
-    made = pg.run(described(name, array, *more), bodies.all_gather, bits(array))
+    made = pg.run(described(name, array, *more), kernels.all_gather, bits(array))
     return np.stack([from_bits(row, array) for row in made])
 
 
@@ -163,7 +163,7 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
         if pg.rank() != at and scatter_list:
             raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
         rows = [array_of(t) for t in scatter_list] if scatter_list else [np.zeros_like(own)] * pg.size()
-        made = pg.run(described("scatter", own, at), bodies.reduce_scatter("sum"), np.stack([bits(r) for r in rows]))
+        made = pg.run(described("scatter", own, at), kernels.reduce_scatter("sum"), np.stack([bits(r) for r in rows]))
         put(tensor, from_bits(made, own))
     return _begin(group, "scatter", do, async_op, [tensor], [tensor] if scatter_list is None else scatter_list)
 
@@ -193,7 +193,7 @@ def _reduced_rows(output: Tensor, rows: Callable[[], np.ndarray], name: str, op:
         if array.size != output.numel() * pg.size():
             raise ValueError("input tensor must be the same size as output size times world size")
         array = array.reshape(pg.size(), *output.shape)
-        put(output, pg.run(described(name, array, op.name), bodies.reduce_scatter(body_of(op, array.dtype)), array))
+        put(output, pg.run(described(name, array, op.name), kernels.reduce_scatter(body_of(op, array.dtype)), array))
     return _begin(group, name, do, async_op, [output])
 
 
@@ -224,7 +224,7 @@ def _exchanged(pg: ProcessGroup, name: str, rows: list[np.ndarray], wanted: list
     for place, row in zip(filled, rows, strict=True):
         place[:row.size] = row.reshape(-1)
     words = np.stack([bits(row) for row in filled])
-    made = pg.run(described(name, words, dtype), bodies.all_to_all, words)
+    made = pg.run(described(name, words, dtype), kernels.all_to_all, words)
     return [from_bits(row, filled[0])[:n] for row, n in zip(made, coming, strict=True)]
 
 

@@ -6,9 +6,9 @@ import socket
 from datetime import timedelta
 from typing import Any
 
+from jtorch.distributed.agreement import Agreement
+from jtorch.distributed.connections import Connections
 from jtorch.distributed.group_calls import Calls
-from jtorch.distributed.links import Links
-from jtorch.distributed.meeting import Meeting
 from jtorch.distributed.rendezvous import rendezvous
 from jtorch.distributed.store import PrefixStore, Store
 from jtorch.distributed.tcp_store import TCPStore
@@ -25,7 +25,7 @@ class ProcessGroup(Calls):
         self.world, self.ranks, self.group_name, self.timeout, self.group_desc = world, ranks, name, timeout, desc
         self._members = tuple(ranks)
         self._rank = ranks.index(world.rank)
-        self.meet = Meeting(world.links, ranks, name)
+        self.agree = Agreement(world.connections, ranks, name)
         self.lane = Lane(f"collectives of group {name}")
         self.monitored = 0      # monitored barriers so far
 
@@ -52,7 +52,7 @@ class ProcessGroup(Calls):
     def run(self, call: str, body: Any, array: Any) -> Any:
         """Meets the other ranks, and runs a collective on this rank's array."""
         ready = self.world.transport.ready(self._members, body, array)
-        self.meet(call, self.timeout.total_seconds())
+        self.agree(call, self.timeout.total_seconds())
         return ready()
 
     def __repr__(self) -> str:
@@ -69,7 +69,7 @@ class World:
     def __init__(self, backend: str, store: Store, rank: int, world_size: int, timeout: timedelta):
         self.backend, self.store, self.rank, self.size = backend, store, rank, world_size
         seconds, host = min(timeout.total_seconds(), 300.0), _host_of(store)
-        self.links = Links(PrefixStore("links", store), rank, host, seconds)
+        self.connections = Connections(PrefixStore("connections", store), rank, host, seconds)
         self.transport = Transport(PrefixStore("jax", store), rank, world_size, host, seconds)
         self.count = 0
         self.groups: list[ProcessGroup] = []
@@ -86,7 +86,7 @@ class World:
 
     def close(self) -> None:
         """Takes leave."""
-        self.links.close()
+        self.connections.close()
 
 
 def _host_of(store: Store) -> str:

@@ -49,7 +49,7 @@ def _sending(pg: ProcessGroup, tensor: Tensor, to: int, tag: int) -> Callable[[]
     head = pack(array.dtype.name.encode(), repr(tuple(array.shape)).encode())
 
     def do() -> None:
-        link = pg.world.links.to(to, _purpose(pg, tag))
+        link = pg.world.connections.to(to, _purpose(pg, tag))
         try:
             link.send_bytes(head)
             link.send_bytes(array.reshape(-1).view(np.uint8).data)
@@ -78,16 +78,17 @@ def _receiving(pg: ProcessGroup, tensor: Tensor, source: int | None, tag: int) -
 
 def _heard(pg: ProcessGroup, source: int | None, tag: int, until: float, seconds: float) -> tuple[int, Connection]:
     """The connection on which a message has come: of one rank, or of whichever is first."""
-    links, purpose = pg.world.links, _purpose(pg, tag)
+    connections, purpose = pg.world.connections, _purpose(pg, tag)
     late = DistBackendError(f"[Rank {pg.rank()}] Timed out after {seconds:.0f} s in recv, waiting for "
                             f"{'any rank' if source is None else f'rank {source}'}")
     if source is not None:
-        link = links.of(source, purpose, max(0.0, until - time.monotonic()))
+        link = connections.of(source, purpose, max(0.0, until - time.monotonic()))
         if not link.poll(max(0.0, until - time.monotonic())):
             raise late
         return source, link
     while time.monotonic() < until:
-        arrived = {link: rank for (rank, what), link in list(links._arrived.items()) if what == purpose and rank in pg.ranks}
+        arrived = {link: rank for (rank, sent_for), link in list(connections._arrived.items())
+                   if sent_for == purpose and rank in pg.ranks}
         ready = wait(list(arrived), 0.01)
         if ready:
             first: Any = ready[0]

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
 
 def main(args: list[str] | None = None) -> None:
     """The command."""
-    from jtorch._as_torch import install_in_children, serves_processes
+    from jtorch._import_hook import install_in_children, serves_processes
     given = get_args_parser().parse_args(args)
     if not serves_processes():
         install_in_children()       # started as jtorch.distributed.run

@@ -18,7 +18,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from jtorch._as_torch import FOLDER, INSTALLER, is_ours
+from jtorch._import_hook import FOLDER, INSTALLER, is_ours
 from jtorch.version import __version__
 
 TEMPLATE = Path(FOLDER)

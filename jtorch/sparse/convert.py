@@ -32,8 +32,8 @@ def coalesce(t: CooTensor) -> CooTensor:
     if t.coalesced:
         return t
     sizes = tuple(t.shape)[:t.sparse_dim()]
-    numbers, inverse = places.unique(places.flat(places.host(t.indexed[0]), sizes))
-    return coo(places.tensor(places.unflat(numbers, sizes), t.indexed[0]), summed(t.entries, inverse, len(numbers)),
+    numbers, inverse = places.unique(places.flat(places.host(t.stored_indices[0]), sizes))
+    return coo(places.tensor(places.unflat(numbers, sizes), t.stored_indices[0]), summed(t.stored_values, inverse, len(numbers)),
                tuple(t.shape), True)
 
 
@@ -41,13 +41,13 @@ def as_coo(t: SparseTensor) -> CooTensor:
     """The same in COO, coalesced if it was compressed."""
     if isinstance(t, CooTensor):
         return t
-    starts, others = map(places.host, t.indexed)
+    starts, others = map(places.host, t.stored_indices)
     pair = [places.rows_of(starts), others]
-    entries = t.entries
+    values = t.stored_values
     if t.layout is sparse_csc:
         order = np.lexsort((pair[0], pair[1]))
-        pair, entries = [pair[1][order], pair[0][order]], take(entries, order)
-    return coo(places.tensor(np.stack(pair), t.indexed[0]), entries, tuple(t.shape), True)
+        pair, values = [pair[1][order], pair[0][order]], take(values, order)
+    return coo(places.tensor(np.stack(pair), t.stored_indices[0]), values, tuple(t.shape), True)
 
 
 def compressed(t: SparseTensor, wanted: layout) -> CompressedTensor:
@@ -58,13 +58,13 @@ def compressed(t: SparseTensor, wanted: layout) -> CompressedTensor:
     if t.sparse_dim() != 2:
         raise RuntimeError("Can only convert a SparseTensor to CSR/CSC format if it has 2 sparse dimensions")
     t = coalesce(t)
-    rows, columns = places.host(t.indexed[0])
-    entries, n = t.entries, t.shape[0]
+    rows, columns = places.host(t.stored_indices[0])
+    values, n = t.stored_values, t.shape[0]
     if wanted is sparse_csc:
         order = np.lexsort((rows, columns))
-        rows, columns, entries, n = columns[order], rows[order], take(entries, order), t.shape[1]
-    parts = tuple([places.tensor(a, t.indexed[0]) for a in (places.begins(rows, n), columns)])
-    return make(CLASSES[wanted], parts, entries, tuple(t.shape))
+        rows, columns, values, n = columns[order], rows[order], take(values, order), t.shape[1]
+    parts = tuple([places.tensor(a, t.stored_indices[0]) for a in (places.begins(rows, n), columns)])
+    return make(CLASSES[wanted], parts, values, tuple(t.shape))
 
 
 def to_dense(t: SparseTensor) -> Tensor:
@@ -72,12 +72,12 @@ def to_dense(t: SparseTensor) -> Tensor:
     t = as_coo(t)
     k = t.sparse_dim()
     sizes, rest = tuple(t.shape)[:k], tuple(t.shape)[k:]
-    numbers = places.flat(places.host(t.indexed[0]), sizes)
+    numbers = places.flat(places.host(t.stored_indices[0]), sizes)
     zeros = functions.zeros((int(np.prod(sizes, dtype=np.int64)), *rest), dtype=t.dtype, device=t.device)
     if t.dtype.name == "bool":
-        made = functions.index_add(zeros.int(), 0, places.tensor(numbers, t.indexed[0]), t.entries.int()).bool()
+        made = functions.index_add(zeros.int(), 0, places.tensor(numbers, t.stored_indices[0]), t.stored_values.int()).bool()
     else:
-        made = functions.index_add(zeros, 0, places.tensor(numbers, t.indexed[0]), t.entries)
+        made = functions.index_add(zeros, 0, places.tensor(numbers, t.stored_indices[0]), t.stored_values)
     return made.reshape((*sizes, *rest))
 
 

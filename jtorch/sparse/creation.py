@@ -106,14 +106,14 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
         raise RuntimeError("sparse_compressed_tensor expected sparse compressed tensor layout but got "
                            f"{'none' if layout is None else IN_WORDS[layout]}")
     starts, others = _indices(compressed_indices, device), _indices(plain_indices, device)
-    entries = _values(values, dtype, device, requires_grad)
-    if starts.dim() != 1 or others.dim() != 1 or entries.dim() != 1:
+    values = _values(values, dtype, device, requires_grad)
+    if starts.dim() != 1 or others.dim() != 1 or values.dim() != 1:
         raise NotImplementedError("batches of sparse matrices, and sparse matrices with dense dims, are not built; "
                                   "torch.sparse_coo_tensor has dense dims")
     shape = _matrix_size(starts, others, layout) if size is None else tuple([int(n) for n in size])
     if invariants[0] if check_invariants is None else check_invariants:
-        _check_compressed(starts, others, entries, shape, layout)
-    return make(CLASSES[layout], (starts, others), entries, shape)
+        _check_compressed(starts, others, values, shape, layout)
+    return make(CLASSES[layout], (starts, others), values, shape)
 
 
 def _matrix_size(starts: Tensor, others: Tensor, layout: Any) -> tuple:
@@ -122,12 +122,12 @@ def _matrix_size(starts: Tensor, others: Tensor, layout: Any) -> tuple:
     return size if layout is sparse_csr else size[::-1]
 
 
-def _check_compressed(starts: Tensor, others: Tensor, entries: Tensor, shape: tuple, layout: Any) -> None:
+def _check_compressed(starts: Tensor, others: Tensor, values: Tensor, shape: tuple, layout: Any) -> None:
     begin, plain = places.host(starts), places.host(others)
     (c, n, of), (p, m, in_all) = (("crow", shape[0], "nrows"), ("col", shape[1], "ncols")) if layout is sparse_csr else \
         (("ccol", shape[1], "ncols"), ("row", shape[0], "nrows"))
     rules = ((len(begin) == n + 1, f"{c}_indices.shape[-1] must be equal to {of} + 1 as defined by {c}_indices, but got"),
-             (len(plain) == len(entries), f"{p}_indices and values must have the same number of elements, but got"),
+             (len(plain) == len(values), f"{p}_indices and values must have the same number of elements, but got"),
              (not len(begin) or begin[0] == 0, f"`{c}_indices[..., 0] == 0` is not satisfied."),
              (not len(begin) or begin[-1] == len(plain), f"`{c}_indices[..., -1] == nnz` is not satisfied."),
              (bool(np.all(np.diff(begin) >= 0)), f"`0 <= {c}_indices[..., 1:] - {c}_indices[..., :-1] <= {in_all}` is not "

@@ -24,7 +24,7 @@ _OPERATORS = {"neg": "__neg__", "abs": "__abs__", "positive": "__pos__"}
 
 def of_values(t: SparseTensor, function: Callable) -> SparseTensor:
     """The same places with other values."""
-    return t.rebuilt(function(t.entries))
+    return t.rebuilt(function(t.stored_values))
 
 
 def _declare(names: str, alone: bool) -> None:
@@ -76,28 +76,28 @@ def mul(a: Any, b: Any) -> Any:
 def at_places(dense: Tensor, t: SparseTensor) -> Tensor:
     """The elements of a dense tensor where a sparse one has its values."""
     c = as_coo(t)
-    rows = tuple(c.indexed[0].unbind(0))
+    rows = tuple(c.stored_indices[0].unbind(0))
     if t.layout is not c.layout and t.layout.name == "sparse_csc":      # its values are by columns
-        rows = tuple([places.tensor(r, c.indexed[0]) for r in _by_columns(t)])
+        rows = tuple([places.tensor(r, c.stored_indices[0]) for r in _by_columns(t)])
     return dense[rows]      # type: ignore[index]
 
 
 def _by_columns(t: SparseTensor) -> tuple[np.ndarray, np.ndarray]:
-    starts, rows = map(places.host, t.indexed)
+    starts, rows = map(places.host, t.stored_indices)
     return rows, places.rows_of(starts)
 
 
 def _product(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     _require_same_size(a, b, "mul")
     x, y = as_coo(a), as_coo(b)
-    if x.coalesced and (a is b or a.indexed is b.indexed):
-        return of_values(a, lambda v: v * b.entries)
+    if x.coalesced and (a is b or a.stored_indices is b.stored_indices):
+        return of_values(a, lambda v: v * b.stored_values)
     y = coalesce(y)
     sizes = tuple(x.shape)[:x.sparse_dim()]
-    numbers = [places.flat(places.host(t.indexed[0]), sizes) for t in (x, y)]
+    numbers = [places.flat(places.host(t.stored_indices[0]), sizes) for t in (x, y)]
     left, right = places.lookup(*numbers)
-    indices = places.tensor(places.unflat(numbers[0][left], sizes), x.indexed[0])
-    made = coo(indices, take(x.entries, left) * take(y.entries, right), tuple(a.shape), x.coalesced)
+    indices = places.tensor(places.unflat(numbers[0][left], sizes), x.stored_indices[0])
+    made = coo(indices, take(x.stored_values, left) * take(y.stored_values, right), tuple(a.shape), x.coalesced)
     return like(made, a)
 
 
@@ -138,13 +138,13 @@ def add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
 
 def _sum(a: SparseTensor, b: SparseTensor, alpha: Any) -> SparseTensor:
     _require_same_size(a, b, "add")
-    other = b.entries * alpha if alpha != 1 else b.entries
-    if a is b or a.indexed is b.indexed:
-        return a.rebuilt(a.entries + other)
+    other = b.stored_values * alpha if alpha != 1 else b.stored_values
+    if a is b or a.stored_indices is b.stored_indices:
+        return a.rebuilt(a.stored_values + other)
     x, y = as_coo(a), as_coo(b)
-    second = as_coo(b.rebuilt(other)).entries
-    indices = np.concatenate([places.host(x.indexed[0]), places.host(y.indexed[0])], 1)
-    made = coo(places.tensor(indices, x.indexed[0]), functions.cat([x.entries, second]), tuple(a.shape))
+    second = as_coo(b.rebuilt(other)).stored_values
+    indices = np.concatenate([places.host(x.stored_indices[0]), places.host(y.stored_indices[0])], 1)
+    made = coo(places.tensor(indices, x.stored_indices[0]), functions.cat([x.stored_values, second]), tuple(a.shape))
     if not _in_order(x) or not _in_order(y):
         return like(made, a)
     return like(coalesce(made)._coalesced_(x.coalesced and y.coalesced), a)
@@ -152,7 +152,10 @@ def _sum(a: SparseTensor, b: SparseTensor, alpha: Any) -> SparseTensor:
 
 def _in_order(t: CooTensor) -> bool:
     """Whether each element is there once, in order: sums of such tensors are too."""
-    return t.coalesced or bool((np.diff(places.flat(places.host(t.indexed[0]), tuple(t.shape)[:t.sparse_dim()])) > 0).all())
+    if t.coalesced:
+        return True
+    numbers = places.flat(places.host(t.stored_indices[0]), tuple(t.shape)[:t.sparse_dim()])
+    return bool((np.diff(numbers) > 0).all())
 
 
 @rule("sub", "__sub__", "subtract")
@@ -205,12 +208,12 @@ def sparse_mask(t: Tensor, mask: SparseTensor) -> SparseTensor:
 @rule("zeros_like")
 def zeros_like(t: SparseTensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kw: Any) -> SparseTensor:
     """One without values."""
-    values = functions.zeros((0, *t.entries.shape[1:]), dtype=dtype or t.dtype, device=device or t.device,
+    values = functions.zeros((0, *t.stored_values.shape[1:]), dtype=dtype or t.dtype, device=device or t.device,
                              requires_grad=requires_grad)
     none = places.tensor(np.zeros((t.sparse_dim(), 0), np.int64), values)
     if isinstance(t, CooTensor):
         return coo(none, values, tuple(t.shape), True)
-    starts = places.tensor(np.zeros(t.indexed[0].shape[0], np.int64), values)
+    starts = places.tensor(np.zeros(t.stored_indices[0].shape[0], np.int64), values)
     return make(type(t), (starts, places.tensor(np.zeros(0, np.int64), values)), values, tuple(t.shape))
 
 
@@ -229,7 +232,7 @@ def copy_(t: Any, source: Any, non_blocking: bool = False) -> Any:
         raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Found self type = "
                            "torch.sparse.FloatTensor and src type = torch.FloatTensor")
     _require_same_size(t, source, "copy_")
-    return t.become(like(source.rebuilt(source.entries.to(t.dtype).clone()), t))
+    return t.become(like(source.rebuilt(source.stored_values.to(t.dtype).clone()), t))
 
 
 __all__ = ["add", "at_places", "copy_", "div", "mul", "of_values", "power", "sparse_mask", "sub", "summed", "zero_", "zeros_like"]

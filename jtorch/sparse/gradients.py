@@ -51,7 +51,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None, max_norm: 
 def add_rows(param: Tensor, update: Any, alpha: Any = 1) -> None:
     """Adds a COO tensor to a dense one in place, row by row."""
     if update.sparse_dim() == 1:
-        param.index_add_(0, update.indexed[0][0], update.entries, alpha=alpha)      # type: ignore[attr-defined]
+        param.index_add_(0, update.stored_indices[0][0], update.stored_values, alpha=alpha)      # type: ignore[attr-defined]
     else:
         param.add_(update, alpha=alpha)     # type: ignore[attr-defined]
 
@@ -84,7 +84,7 @@ def sparse_adam(group: dict, p: Tensor, state: dict) -> None:
         return
     (beta1, beta2), eps, step = group["betas"], group["eps"], state["step"]
     moments = []
-    for name, value, beta in (("exp_avg", grad.entries, beta1), ("exp_avg_sq", grad.entries ** 2, beta2)):
+    for name, value, beta in (("exp_avg", grad.stored_values, beta1), ("exp_avg_sq", grad.stored_values ** 2, beta2)):
         before = at_places(state[name], grad)
         change = (value - before) * (1 - beta)
         add_rows(state[name], grad.rebuilt(change))
@@ -100,9 +100,9 @@ def adagrad(group: dict, p: Tensor, state: dict) -> None:
     grad: Any = coalesce(-p.grad if group["maximize"] else p.grad)      # type: ignore[operator,arg-type]
     state["step"] += 1
     lr = _number(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
-    add_rows(state["sum"], grad.rebuilt(grad.entries ** 2))
+    add_rows(state["sum"], grad.rebuilt(grad.stored_values ** 2))
     scale = at_places(state["sum"], grad).sqrt() + group["eps"]
-    add_rows(p, grad.rebuilt(grad.entries / scale), -lr)
+    add_rows(p, grad.rebuilt(grad.stored_values / scale), -lr)
 
 
 __all__ = ["adagrad", "add_rows", "embedding", "places", "sgd", "sparse_adam"]

@@ -24,8 +24,8 @@ def _rows_and_columns(t: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
     if t.sparse_dim() != 2 or t.dense_dim():
         raise RuntimeError(f"Expected a sparse matrix, but got {t.sparse_dim()} sparse and {t.dense_dim()} dense dims")
     c = as_coo(t)
-    rows, columns = c.indexed[0].unbind(0)
-    return rows, columns, c.entries
+    rows, columns = c.stored_indices[0].unbind(0)
+    return rows, columns, c.stored_values
 
 
 def _require_alike(sparse: SparseTensor, dense: Tensor) -> None:
@@ -53,13 +53,13 @@ def by_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}")
     left, right = coalesce(as_coo(a)), coalesce(as_coo(b))
-    rows, columns = places.host(left.indexed[0])
-    theirs = places.host(right.indexed[0])
+    rows, columns = places.host(left.stored_indices[0])
+    theirs = places.host(right.stored_indices[0])
     at, other = places.pairs(columns, places.begins(theirs[0], b.shape[0]))
     size = a.shape[0], b.shape[1]
     numbers, inverse = places.unique(rows[at] * size[1] + theirs[1][other])
-    values = summed(take(left.entries, at) * take(right.entries, other), inverse, len(numbers))
-    made = coo(places.tensor(np.stack(np.divmod(numbers, max(size[1], 1))), left.indexed[0]), values, size, True)
+    values = summed(take(left.stored_values, at) * take(right.stored_values, other), inverse, len(numbers))
+    made = coo(places.tensor(np.stack(np.divmod(numbers, max(size[1], 1))), left.stored_indices[0]), values, size, True)
     return to_layout(made, sparse_csr if a.layout is sparse_csc else a.layout)
 
 
@@ -122,9 +122,9 @@ def bmm(a: Any, b: Any) -> Tensor:
         raise not_there("bmm", (a, b))
     if a.sparse_dim() != 3 or b.dim() != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         raise RuntimeError(f"bmm: the sizes do not fit: {list(a.shape)} and {list(b.shape)}")
-    batch, rows, columns = a.indexed[0].unbind(0)
+    batch, rows, columns = a.stored_indices[0].unbind(0)
     n, m = a.shape[1], b.shape[2]
-    terms = a.entries.unsqueeze(1) * b[batch, columns]      # type: ignore[index]
+    terms = a.stored_values.unsqueeze(1) * b[batch, columns]      # type: ignore[index]
     zeros = functions.zeros((a.shape[0] * n, m), dtype=a.dtype, device=a.device)
     return functions.index_add(zeros, 0, batch * n + rows, terms).reshape((a.shape[0], n, m))
 
@@ -151,6 +151,6 @@ def reduced(a: SparseTensor, b: Tensor, reduce: str) -> Any:
     if _REDUCE[reduce] == "sum":
         return functions.index_add(zeros, 0, rows, terms)
     if _REDUCE[reduce] == "mean":
-        counts = np.maximum(np.diff(places.host(a.indexed[0])), 1)
+        counts = np.maximum(np.diff(places.host(a.stored_indices[0])), 1)
         return functions.index_add(zeros, 0, rows, terms) / places.tensor(counts, rows).to(a.dtype).unsqueeze(1)
     return functions.scatter_reduce(zeros, 0, rows.unsqueeze(1).expand(terms.shape), terms, _REDUCE[reduce], include_self=False)

@@ -25,20 +25,20 @@ def _dims(t: SparseTensor, dim: Any) -> list[int]:
 @rule("sum")
 def sum_of(t: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Sums over some dims; sparse where a sparse dim is left. See torch.sparse.sum."""
-    entries = t.entries if dtype is None else t.entries.to(dtype)
+    values = t.stored_values if dtype is None else t.stored_values.to(dtype)
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
-        return entries.sum()
+        return values.sum()
     dims = _dims(t, dim)
     if not isinstance(t, CooTensor) and not keepdim:
         raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
-    return like(_summed_over(as_coo(t.rebuilt(entries)), dims, keepdim), t) if not isinstance(t, CooTensor) else \
-        _summed_over(t.rebuilt(entries), dims, keepdim)
+    return like(_summed_over(as_coo(t.rebuilt(values)), dims, keepdim), t) if not isinstance(t, CooTensor) else \
+        _summed_over(t.rebuilt(values), dims, keepdim)
 
 
 def _summed_over(t: Any, dims: list[int], keepdim: bool) -> Any:
     k = t.sparse_dim()
     gone, inner = [d for d in dims if d < k], [d - k + 1 for d in dims if d >= k]
-    values = t.entries.sum(inner, keepdim=keepdim) if inner else t.entries
+    values = t.stored_values.sum(inner, keepdim=keepdim) if inner else t.stored_values
     rest = tuple(values.shape[1:])
     if len(gone) == k:
         made = values.sum(0)
@@ -46,13 +46,13 @@ def _summed_over(t: Any, dims: list[int], keepdim: bool) -> Any:
     kept = [d for d in range(k) if d not in gone]
     sizes = tuple([t.shape[d] for d in kept])
     if not gone:
-        return coalesce(coo(t.indexed[0], values, (*tuple(t.shape)[:k], *rest), t.coalesced))
-    numbers, inverse = places.unique(places.flat(places.host(t.indexed[0])[kept], sizes))
+        return coalesce(coo(t.stored_indices[0], values, (*tuple(t.shape)[:k], *rest), t.coalesced))
+    numbers, inverse = places.unique(places.flat(places.host(t.stored_indices[0])[kept], sizes))
     indices, size = places.unflat(numbers, sizes), sizes
     if keepdim:
         for d in gone:
             indices, size = np.insert(indices, d, 0, 0), (*size[:d], 1, *size[d:])
-    return coo(places.tensor(indices, t.indexed[0]), summed(values, inverse, len(numbers)), (*size, *rest), not keepdim)
+    return coo(places.tensor(indices, t.stored_indices[0]), summed(values, inverse, len(numbers)), (*size, *rest), not keepdim)
 
 
 @rule("norm")
@@ -60,13 +60,13 @@ def norm(t: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False
     """The 2-norm of all elements."""
     if not isinstance(t, CooTensor) or dim is not None or p not in ("fro", 2, 2.0, None):
         raise not_there("norm", (t,))
-    return functions.norm(coalesce(t).entries)
+    return functions.norm(coalesce(t).stored_values)
 
 
 @rule("any")
 def any_of(t: SparseTensor) -> Tensor:
     """Whether an element is not 0."""
-    return functions.any(as_coo(t).entries)
+    return functions.any(as_coo(t).stored_values)
 
 
 @rule("__bool__")
@@ -74,7 +74,7 @@ def truth(t: SparseTensor) -> bool:
     """Of one element only."""
     if t.numel() != 1:
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-    return bool(t.entries.any())
+    return bool(t.stored_values.any())
 
 
 def softmax(t: Any, dim: int, dtype: Any, log: bool) -> SparseTensor:
@@ -82,14 +82,14 @@ def softmax(t: Any, dim: int, dtype: Any, log: bool) -> SparseTensor:
     if not isinstance(t, CooTensor):
         raise not_there("_sparse_log_softmax" if log else "_sparse_softmax", (t,))
     c = coalesce(t)
-    values = c.entries if dtype is None else c.entries.to(dtype)
+    values = c.stored_values if dtype is None else c.stored_values.to(dtype)
     dim, k = _dims(c, dim)[0], c.sparse_dim()
     if dim >= k:
         fn = functions.log_softmax if log else functions.softmax
         return c.rebuilt(fn(values, dim - k + 1))
     kept = [d for d in range(k) if d != dim]
-    numbers, inverse = places.unique(places.flat(places.host(c.indexed[0])[kept], tuple([c.shape[d] for d in kept])))
-    group = places.tensor(inverse, c.indexed[0])
+    numbers, inverse = places.unique(places.flat(places.host(c.stored_indices[0])[kept], tuple([c.shape[d] for d in kept])))
+    group = places.tensor(inverse, c.stored_indices[0])
     spread = group.reshape((-1, *[1] * (values.dim() - 1))).expand(values.shape)
     low = functions.full((len(numbers), *values.shape[1:]), -np.inf, dtype=values.dtype, device=values.device)
     top = functions.scatter_reduce(low, 0, spread, values.detach(), "amax")

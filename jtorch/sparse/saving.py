@@ -11,7 +11,7 @@ from jtorch.tensor import Tensor
 
 def arguments(t: SparseTensor) -> tuple:
     """What PyTorch's ``_rebuild_sparse_tensor`` takes."""
-    parts: tuple = (*t.indexed, t.entries.detach(), t.shape)
+    parts: tuple = (*t.stored_indices, t.stored_values.detach(), t.shape)
     return t.layout, ((*parts, t.coalesced) if isinstance(t, CooTensor) else parts)
 
 
@@ -27,10 +27,10 @@ def rebuilt(layout: Any, data: tuple) -> SparseTensor:
 def unchecked(layout: Any, data: tuple) -> SparseTensor:
     """Return a tensor of these arguments whose elements are not known yet: it is to ``become`` what ``rebuilt`` gives then."""
     kind = CLASSES.get(layout)
-    indexed, (values, size) = (data[:1], data[1:3]) if layout is sparse_coo else (data[:2], data[2:4])
+    indices, (values, size) = (data[:1], data[1:3]) if layout is sparse_coo else (data[:2], data[2:4])
     if kind is None or not isinstance(values, Tensor):
         return rebuilt(layout, data)
-    return make(kind, tuple(indexed), values, tuple(size))      # type: ignore[no-any-return]
+    return make(kind, tuple(indices), values, tuple(size))      # type: ignore[no-any-return]
 
 
 def unpickled(layout: str, data: tuple, requires_grad: bool) -> SparseTensor:

@@ -30,7 +30,7 @@ def transpose(t: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
         return t
     if not isinstance(t, CooTensor):
         other = sparse_csc if t.layout is sparse_csr else sparse_csr
-        return make(CLASSES[other], t.indexed, t.entries, tuple(t.shape)[::-1])
+        return make(CLASSES[other], t.stored_indices, t.stored_values, tuple(t.shape)[::-1])
     order = list(range(t.dim()))
     order[a], order[b] = b, a
     return permute(t, order)
@@ -46,8 +46,8 @@ def permute(t: SparseTensor, *dims: Any) -> SparseTensor:
     if sorted(order[:k]) != list(range(k)):
         raise RuntimeError("transpose: cannot transpose a sparse dimension with a dense dimension")
     moved = order[k:] != list(range(k, t.dim()))
-    values = t.entries.permute((0, *[d - k + 1 for d in order[k:]])) if moved else t.entries
-    return coo(t.indexed[0][order[:k]], values, tuple([t.shape[d] for d in order]))
+    values = t.stored_values.permute((0, *[d - k + 1 for d in order[k:]])) if moved else t.stored_values
+    return coo(t.stored_indices[0][order[:k]], values, tuple([t.shape[d] for d in order]))
 
 
 @rule("index_select")
@@ -64,15 +64,15 @@ def index_select(t: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
     wanted = np.where(wanted < 0, wanted + n, wanted)
     size = (*tuple(t.shape)[:dim], len(wanted), *tuple(t.shape)[dim + 1:])
     if dim >= t.sparse_dim():
-        values = functions.index_select(t.entries, dim - t.sparse_dim() + 1, places.tensor(wanted, t.indexed[0]))
-        return _with_coalesced(coo(t.indexed[0], values, size), t.coalesced)
-    indices = places.host(t.indexed[0])
+        values = functions.index_select(t.stored_values, dim - t.sparse_dim() + 1, places.tensor(wanted, t.stored_indices[0]))
+        return _with_coalesced(coo(t.stored_indices[0], values, size), t.coalesced)
+    indices = places.host(t.stored_indices[0])
     order = np.argsort(indices[dim], kind="stable")
     at, kept = places.pairs(wanted, places.begins(indices[dim], n))
     kept = order[kept]
     made = indices[:, kept]
     made[dim] = at
-    return coo(places.tensor(made, t.indexed[0]), take(t.entries, kept), size)
+    return coo(places.tensor(made, t.stored_indices[0]), take(t.stored_values, kept), size)
 
 
 def _with_coalesced(t: CooTensor, coalesced: bool) -> CooTensor:
@@ -89,13 +89,13 @@ def select(t: SparseTensor, dim: int, index: int) -> Any:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(t.shape)} at dimension {dim}")
     size, k = (*tuple(c.shape)[:dim], *tuple(c.shape)[dim + 1:]), c.sparse_dim()
     if dim >= k:
-        return coo(c.indexed[0], c.entries.select(dim - k + 1, index), size)
-    indices = places.host(c.indexed[0])
+        return coo(c.stored_indices[0], c.stored_values.select(dim - k + 1, index), size)
+    indices = places.host(c.stored_indices[0])
     kept = np.flatnonzero(indices[dim] == index % n)
-    values = take(c.entries, kept)
+    values = take(c.stored_values, kept)
     if k == 1:
         return values.sum(0)
-    return coo(places.tensor(np.delete(indices[:, kept], dim, 0), c.indexed[0]), values, size, c.coalesced)
+    return coo(places.tensor(np.delete(indices[:, kept], dim, 0), c.stored_indices[0]), values, size, c.coalesced)
 
 
 @rule("__getitem__", "getitem")
@@ -123,8 +123,8 @@ def unsqueeze(t: SparseTensor, dim: int) -> SparseTensor:
     at, k = _dim(t, dim, t.dim() + 1), t.sparse_dim()
     size = (*tuple(t.shape)[:at], 1, *tuple(t.shape)[at:])
     if at > k:
-        return coo(t.indexed[0], t.entries.unsqueeze(at - k + 1), size)
-    return coo(places.tensor(np.insert(places.host(t.indexed[0]), at, 0, 0), t.indexed[0]), t.entries, size)
+        return coo(t.stored_indices[0], t.stored_values.unsqueeze(at - k + 1), size)
+    return coo(places.tensor(np.insert(places.host(t.stored_indices[0]), at, 0, 0), t.stored_indices[0]), t.stored_values, size)
 
 
 # ---------------------------------------------------------------- joins
@@ -146,11 +146,12 @@ def cat(tensors: Any, dim: int = 0) -> SparseTensor:
         return _cat_dense(tensors, dim - k + 1, size)
     parts, start = [], 0
     for t in tensors:
-        part = places.host(t.indexed[0]).copy()
+        part = places.host(t.stored_indices[0]).copy()
         part[dim] += start
         parts.append(part)
         start += t.shape[dim]
-    return coo(places.tensor(np.concatenate(parts, 1), first.indexed[0]), functions.cat([t.entries for t in tensors]), size)
+    indices = places.tensor(np.concatenate(parts, 1), first.stored_indices[0])
+    return coo(indices, functions.cat([t.stored_values for t in tensors]), size)
 
 
 def _check_joined(tensors: list, dim: int) -> None:
@@ -168,13 +169,13 @@ def _check_joined(tensors: list, dim: int) -> None:
 def _cat_dense(tensors: list, at: int, size: tuple) -> SparseTensor:
     parts, start, total = [], 0, size[tensors[0].sparse_dim() + at - 1]
     for t in tensors:
-        shape = list(t.entries.shape)
+        shape = list(t.stored_values.shape)
         before, behind = shape.copy(), shape.copy()
         before[at], behind[at] = start, total - start - shape[at]
-        parts.append(functions.cat([t.entries.new_zeros(before), t.entries, t.entries.new_zeros(behind)], at))
+        parts.append(functions.cat([t.stored_values.new_zeros(before), t.stored_values, t.stored_values.new_zeros(behind)], at))
         start += shape[at]
-    indices = np.concatenate([places.host(t.indexed[0]) for t in tensors], 1)
-    return coo(places.tensor(indices, tensors[0].indexed[0]), functions.cat(parts), size)
+    indices = np.concatenate([places.host(t.stored_indices[0]) for t in tensors], 1)
+    return coo(places.tensor(indices, tensors[0].stored_indices[0]), functions.cat(parts), size)
 
 
 @rule("stack")
@@ -188,13 +189,13 @@ def stack(tensors: Any, dim: int = 0) -> SparseTensor:
 @rule("clone")
 def clone(t: SparseTensor, *, memory_format: Any = None) -> SparseTensor:
     """A copy."""
-    return t.rebuilt(t.entries.clone())
+    return t.rebuilt(t.stored_values.clone())
 
 
 def _converting(name: str) -> Any:
     def convert(t: SparseTensor, *args: Any, **kw: Any) -> SparseTensor:
-        values = getattr(t.entries, name)(*args, **kw)
-        return t if values is t.entries else t.rebuilt(values)
+        values = getattr(t.stored_values, name)(*args, **kw)
+        return t if values is t.stored_values else t.rebuilt(values)
     return convert
 
 
@@ -208,13 +209,14 @@ def to(t: SparseTensor, *args: Any, layout: Any = None, **kw: Any) -> Any:
     """Another dtype, device or layout. See torch.Tensor.to."""
     from jtorch.device import device as device_class
     given = [x for x in args if x is not None]
-    moved = [i.to(d) for d in [x for x in (*given, kw.get("device")) if isinstance(x, (device_class, str))] for i in t.indexed]
+    devices = [x for x in (*given, kw.get("device")) if isinstance(x, (device_class, str))]
+    moved = [i.to(d) for d in devices for i in t.stored_indices]
     if given and is_sparse(given[0]):
         args = (given[0].device, given[0].dtype)
-    values = t.entries.to(*args, **kw)
-    made = t if values is t.entries and not moved else t.rebuilt(values)
+    values = t.stored_values.to(*args, **kw)
+    made = t if values is t.stored_values and not moved else t.rebuilt(values)
     if moved:
-        made.indexed = tuple(moved[-len(t.indexed):])
+        made.stored_indices = tuple(moved[-len(t.stored_indices):])
     return made if layout is None else to_layout(made, layout)
 
 
@@ -223,11 +225,11 @@ def type_of(t: SparseTensor, dtype: Any = None, non_blocking: bool = False) -> A
     """The tensor's type as a string, or the tensor cast to one. See torch.Tensor.type."""
     if dtype is None and not t.is_sparse:
         raise RuntimeError(f"Unimplemented backend {t.backend}")
-    made: Any = t.entries.type(dtype)       # type: ignore[attr-defined]
+    made: Any = t.stored_values.type(dtype)       # type: ignore[attr-defined]
     if dtype is None:
         module, _, name = made.rpartition(".")
         return f"{module}.sparse.{name}"
-    return t if made is t.entries else to(t, made.dtype, device=made.device)
+    return t if made is t.stored_values else to(t, made.dtype, device=made.device)
 
 
 @rule("coalesce")
@@ -291,7 +293,7 @@ def sparse_resize_(t: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
         raise not_there("sparse_resize_", (t,))
     if (sparse_dim, dense_dim) != (t.sparse_dim(), t.dense_dim()) or any(a < b for a, b in zip(size, t.shape, strict=True)):
         raise NotImplementedError("sparse_resize_ to other numbers of dims, or to smaller sizes, is not built")
-    return t.become(coo(t.indexed[0], t.entries, tuple(size), t.coalesced))
+    return t.become(coo(t.stored_indices[0], t.stored_values, tuple(size), t.coalesced))
 
 
 @rule("numpy", "__array__")
@@ -323,5 +325,5 @@ def reshape(t: SparseTensor, *args: Any) -> Any:
 def dropout(t: SparseTensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> SparseTensor:
     """Drops values."""
     from jtorch._api import nn_functions
-    return t.rebuilt(nn_functions.dropout(t.entries, p, training))
+    return t.rebuilt(nn_functions.dropout(t.stored_values, p, training))
 

@@ -18,7 +18,7 @@ class _NoStorage(Storage):
 
     def __init__(self, aval: engine.Aval):
         self.value: Any = None
-        self.aval, self.version, self.generation, self.apart, self.saved = aval, 0, 0, False, 0
+        self.aval, self.version, self.generation, self.saved = aval, 0, 0, 0
 
     def content(self) -> Any:
         """There is none."""
@@ -34,8 +34,8 @@ class SparseTensor(Tensor):
 
     _asked_by_all = False       # what those are made of asks
     layout: layout = sparse_coo     # type: ignore[assignment]
-    indexed: tuple[Tensor, ...]     # the tensors of integers that say where the values are
-    entries: Tensor                 # the values
+    stored_indices: tuple[Tensor, ...]  # of int64: where the values are
+    stored_values: Tensor
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
@@ -52,22 +52,22 @@ class SparseTensor(Tensor):
     @property
     def grad_fn(self) -> Any:
         """The node that made the values."""
-        return self.entries.grad_fn
+        return self.stored_values.grad_fn
 
-    is_leaf = property(lambda self: self.entries.is_leaf)       # type: ignore[assignment]
-    _version = property(lambda self: self.entries._version)     # type: ignore[assignment]
-    retains_grad = property(lambda self: self.entries.retains_grad)     # type: ignore[assignment]
+    is_leaf = property(lambda self: self.stored_values.is_leaf)       # type: ignore[assignment]
+    _version = property(lambda self: self.stored_values._version)     # type: ignore[assignment]
+    retains_grad = property(lambda self: self.stored_values.retains_grad)     # type: ignore[assignment]
 
     def sparse_dim(self) -> int:
         """How many dims the indices are of. See torch.Tensor.sparse_dim."""
-        return 2 if not self.is_sparse else self.indexed[0].shape[0]
+        return 2 if not self.is_sparse else self.stored_indices[0].shape[0]
 
     def dense_dim(self) -> int:
         """How many dims each value has. See torch.Tensor.dense_dim."""
-        return self.entries.dim() - 1
+        return self.stored_values.dim() - 1
 
     def _nnz(self) -> int:
-        return self.entries.shape[0]
+        return self.stored_values.shape[0]
 
     def _dimI(self) -> int:
         return self.sparse_dim()
@@ -103,7 +103,7 @@ class SparseTensor(Tensor):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients of the values are computed."""
-        return requires_grad(self.entries)
+        return requires_grad(self.stored_values)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -111,55 +111,56 @@ class SparseTensor(Tensor):
 
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
         """Starts (or stops) recording operations on this leaf. See torch.Tensor.requires_grad_."""
-        if self.entries.grad_fn is None and self.entries.requires_grad is not requires_grad:
-            self.entries = self.entries.detach()
-        self.entries.requires_grad_(requires_grad)
+        if self.stored_values.grad_fn is None and self.stored_values.requires_grad is not requires_grad:
+            self.stored_values = self.stored_values.detach()
+        self.stored_values.requires_grad_(requires_grad)
         return self
 
     @property
     def grad(self) -> Any:
         """The gradient of the values, where they are."""
-        found = self.entries.grad
+        found = self.stored_values.grad
         return None if found is None else self.rebuilt(found)
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        self.entries.grad = None if value is None else value.entries
+        self.stored_values.grad = None if value is None else value.stored_values
 
     @property     # type: ignore[misc]
     def data(self) -> SparseTensor:     # type: ignore[override]
         """The same without history."""
-        return self.rebuilt(self.entries.data)
+        return self.rebuilt(self.stored_values.data)
 
     def detach(self) -> SparseTensor:
         """The same without history. See torch.Tensor.detach."""
-        return self.rebuilt(self.entries.detach())
+        return self.rebuilt(self.stored_values.detach())
 
     def detach_(self) -> SparseTensor:
         """Forgets the history. See torch.Tensor.detach_."""
-        self.entries = self.entries.detach()
+        self.stored_values = self.stored_values.detach()
         return self
 
     def retain_grad(self) -> None:
         """Makes ``backward`` fill ``grad`` of this non-leaf too."""
-        self.entries.retain_grad()
+        self.stored_values.retain_grad()
 
     def register_hook(self, hook: Any) -> Any:
         """``hook(grad)`` runs when the gradient is known; what it returns replaces it."""
-        def of_entries(grad: Tensor) -> Any:
+        def of_values(grad: Tensor) -> Any:
             made = hook(self.rebuilt(grad))
-            return None if made is None else made.entries
-        return self.entries.register_hook(of_entries)
+            return None if made is None else made.stored_values
+        return self.stored_values.register_hook(of_values)
 
     # ------------------------------------------------------------ other ones of it
 
-    def rebuilt(self, entries: Tensor) -> SparseTensor:
+    def rebuilt(self, values: Tensor) -> SparseTensor:
         """The same elements with other values."""
-        return make(type(self), self.indexed, entries, tuple(self.shape)[:self.sparse_dim()] + tuple(entries.shape[1:]), self)
+        size = tuple(self.shape)[:self.sparse_dim()] + tuple(values.shape[1:])
+        return make(type(self), self.stored_indices, values, size, self)
 
     def become(self, other: SparseTensor) -> SparseTensor:
         """Takes the elements of another one."""
-        self.indexed, self.entries = other.indexed, other.entries
+        self.stored_indices, self.stored_values = other.stored_indices, other.stored_values
         storage.show(self, other._storage, None)
         if isinstance(self, CooTensor):
             self.coalesced = bool(getattr(other, "coalesced", False))
@@ -167,12 +168,12 @@ class SparseTensor(Tensor):
 
     def _attributes(self) -> dict:
         """What the user has set on the tensor."""
-        return {k: v for k, v in super()._attributes().items() if k not in ("indexed", "entries", "coalesced")}
+        return {k: v for k, v in super()._attributes().items() if k not in ("stored_indices", "stored_values", "coalesced")}
 
     def __deepcopy__(self, memo: dict) -> SparseTensor:
         import copy
-        made = self.detach().rebuilt(self.entries.detach().clone())
-        made.indexed = tuple([copy.deepcopy(i, memo) for i in self.indexed])
+        made = self.detach().rebuilt(self.stored_values.detach().clone())
+        made.stored_indices = tuple([copy.deepcopy(i, memo) for i in self.stored_indices])
         memo[id(self)] = made
         return made.requires_grad_(self.requires_grad)
 
@@ -210,20 +211,20 @@ class CooTensor(SparseTensor):
         return self.coalesced
 
     def _indices(self) -> Tensor:
-        return self.indexed[0]
+        return self.stored_indices[0]
 
     def _values(self) -> Tensor:
-        return self.entries.detach()
+        return self.stored_values.detach()
 
     def indices(self) -> Tensor:
         """Where the values are: a row for each sparse dim. See torch.Tensor.indices."""
         self._require_coalesced("indices")
-        return self.indexed[0].detach()
+        return self.stored_indices[0].detach()
 
     def values(self) -> Tensor:
         """The values. See torch.Tensor.values."""
         self._require_coalesced("values")
-        return self.entries.view_as(self.entries)       # type: ignore[attr-defined]
+        return self.stored_values.view_as(self.stored_values)       # type: ignore[attr-defined]
 
     def _require_coalesced(self, what: str) -> None:
         if not self.coalesced:
@@ -244,7 +245,7 @@ class CompressedTensor(SparseTensor):
             wanted = "row" if layout is sparse_csr else "column"
             got = "SparseCsc" if self.layout is sparse_csc else "SparseCsr"
             raise RuntimeError(f"{name} expected sparse {wanted} compressed tensor layout but got {got}")
-        return self.indexed[name in ("col_indices", "row_indices")].detach()
+        return self.stored_indices[name in ("col_indices", "row_indices")].detach()
 
     def crow_indices(self) -> Tensor:
         """Where each row's values begin. See torch.Tensor.crow_indices."""
@@ -264,7 +265,7 @@ class CompressedTensor(SparseTensor):
 
     def values(self) -> Tensor:
         """The values. See torch.Tensor.values."""
-        return self.entries.view_as(self.entries)       # type: ignore[attr-defined]
+        return self.stored_values.view_as(self.stored_values)       # type: ignore[attr-defined]
 
     _values = values
 
@@ -281,23 +282,23 @@ for _cls in (SparseTensor, CooTensor, CompressedTensor, CscTensor):
     _cls.__module__ = "torch"
 
 
-def make(cls: type, indexed: tuple, entries: Tensor, size: tuple, like: Any = None) -> Any:
+def make(cls: type, indices: tuple, values: Tensor, size: tuple, like: Any = None) -> Any:
     """A sparse tensor of a size. ``like``: of the same elements."""
     t: Any = blank(cls)
-    t.indexed, t.entries = indexed, entries
+    t.stored_indices, t.stored_values = indices, values
     in_use.add(cls.layout)      # type: ignore[attr-defined]
-    values = aval_of(entries)
-    kept: Any = _NoStorage(engine.Aval(tuple(int(n) for n in size), values.np, values.device))
+    aval = aval_of(values)
+    kept: Any = _NoStorage(engine.Aval(tuple(int(n) for n in size), aval.np, aval.device))
     storage.show(t, kept, None)
     if like is not None and isinstance(like, CooTensor):
         t.coalesced = like.coalesced
     return t
 
 
-def coo(indices: Tensor, entries: Tensor, size: tuple, coalesced: bool = False) -> CooTensor:
+def coo(indices: Tensor, values: Tensor, size: tuple, coalesced: bool = False) -> CooTensor:
     """A COO tensor."""
-    t = make(CooTensor, (indices,), entries, size)
-    t.coalesced = coalesced or entries.shape[0] < 2
+    t = make(CooTensor, (indices,), values, size)
+    t.coalesced = coalesced or values.shape[0] < 2
     return t
 
 

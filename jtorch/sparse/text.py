@@ -18,10 +18,10 @@ def text_of(t: SparseTensor) -> str:
     """What ``repr(t)`` says."""
     indent = len("tensor(")
     if isinstance(t, CooTensor):
-        named = [("indices", t.indexed[0]), ("values", t.entries)]
+        named = [("indices", t.stored_indices[0]), ("values", t.stored_values)]
     else:
         names = ("ccol_indices", "row_indices") if t.layout is sparse_csc else ("crow_indices", "col_indices")
-        named = [*zip(names, t.indexed, strict=True), ("values", t.entries)]
+        named = [*zip(names, t.stored_indices, strict=True), ("values", t.stored_values)]
     parts = [_part(name, part, indent, True) for name, part in named]
     text = "tensor(" + (",\n" + " " * indent).join(parts)
     return printing._with_suffixes(text, _suffixes(t), indent, t.is_sparse)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-TABLE = Path(__file__).resolve().parents[2] / "jtorch" / "_as_torch" / "paths.json"
-START = "import jtorch._as_torch; jtorch._as_torch.install()\n"
+TABLE = Path(__file__).resolve().parents[2] / "jtorch" / "_import_hook" / "paths.json"
+START = "import jtorch._import_hook; jtorch._import_hook.install()\n"
 SHOWN = """
 import inspect, pickle, sys
 import torch, torch.nn as nn
@@ -58,7 +58,7 @@ print(pickle.load(open({str(after)!r}, 'rb'))[3:])""")
 def test_installing_twice_changes_nothing(run_python):
     assert run_python(f"""{START}{START}
 import sys, torch
-from jtorch._as_torch.paths import NamingFinder
+from jtorch._import_hook.paths import NamingFinder
 print(sum(isinstance(f, NamingFinder) for f in sys.meta_path), torch.nn.Linear.__module__)""") == "1 torch.nn.modules.linear\n"
 
 

@@ -19,7 +19,7 @@ def deferred():
     """Return the modules of torch.distributed with lazy names, and these names."""
     for file in sorted(ROOT.rglob("*.py")):
         path = ".".join(file.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
-        if "import names" in file.read_text() and file.name != "later.py":
+        if "import lazy_getattr" in file.read_text() and file.name != "lazy_exports.py":
             yield path, importlib.import_module(f"jtorch.{path}").__getattr__.names
 
 

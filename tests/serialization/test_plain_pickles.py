@@ -59,8 +59,8 @@ def test_names(run_python):
     """The process imports jtorch as torch."""
     printed = printed_by(run_python, """
         import json, pickle, warnings
-        from jtorch import _as_torch
-        _as_torch.install()
+        from jtorch import _import_hook
+        _import_hook.install()
         import torch
         warnings.simplefilter("ignore")
         print(json.dumps({text: pickle.dumps(eval(text), 2).decode("latin1") for text in given}))
@@ -125,8 +125,8 @@ def test_pickles_of_earlier_versions():
 def test_pickles_of_earlier_versions_as_torch(run_python):
     printed_by(run_python, """
         import base64, pickle
-        from jtorch import _as_torch
-        _as_torch.install()
+        from jtorch import _import_hook
+        _import_hook.install()
         import torch
         made = pickle.loads(base64.b64decode(given[0]))
         assert made["t"].tolist() == [0, 1, 2] and type(made["p"]) is torch.nn.Parameter and made["d"] is torch.float32
@@ -185,7 +185,7 @@ def test_picklers_that_write_code(run_python, tmp_path, name):
     by name.
     """
     pytest.importorskip(name)
-    for source in ("import jtorch as torch", "from jtorch import _as_torch; _as_torch.install(); import torch"):
+    for source in ("import jtorch as torch", "from jtorch import _import_hook; _import_hook.install(); import torch"):
         printed_by(run_python, f"""
             import sys
             {source}

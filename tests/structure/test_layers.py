@@ -84,7 +84,7 @@ LAYERS = [
     "export",           # models as StableHLO
     "onnx",             # models as ONNX
     "fx",               # graphs of modules: traced, changed, written as Python
-    "_as_torch",        # ``import torch`` as this package, by PyTorch's module paths
+    "_import_hook",        # ``import torch`` as this package, by PyTorch's module paths
     "__init__",
     "install",          # ``import torch`` for a whole environment; a self-test
     "__main__",
@@ -107,9 +107,9 @@ LATER = {
     ("jit", "export"): "what was traced is saved and loaded as a program of torch.export",
     ("_api", "_aten"): "classes with __torch_dispatch__ are defined rarely",
     ("nn", "func"): "flex attention's functions of a position are mapped over all of them",
-    ("distributed", "_as_torch"): "the launcher's processes get jtorch as torch",
+    ("distributed", "_import_hook"): "the launcher's processes get jtorch as torch",
     ("utils", "fx"): "SummaryWriter.add_graph draws what is traced",
-    ("utils", "_as_torch"): "a DataLoader's worker imports a script that was run as torch the same way",
+    ("utils", "_import_hook"): "a DataLoader's worker imports a script that was run as torch the same way",
 }
 
 

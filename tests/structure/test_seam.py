@@ -15,7 +15,7 @@ import jtorch
 from jtorch._base import seam
 
 PACKAGE = Path(__file__).resolve().parents[2] / "jtorch"
-FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.parts[-2:] != ("_as_torch", "__init__.py") and p.name != "__main__.py")
+FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.parts[-2:] != ("_import_hook", "__init__.py") and p.name != "__main__.py")
 SLOTS = set(seam.FILLED_BY)
 
 # Maps (file, assigned name) to the reason why it is no late binding.

@@ -36,6 +36,14 @@ def test_other_processes_import_it(places):
     assert (places[1] / "torchrun").stat().st_mode & 0o111
 
 
+def test_environments_that_an_earlier_version_installed_still_work(places):
+    installer.install(*places)
+    start = places[0] / "torch" / "__init__.py"
+    start.write_text(start.read_text().replace("_import_hook", "_as_torch"))
+    ran = _run(places, "-c", "import torch; print(torch.nn.__name__, torch.ones(2).sum().item())")
+    assert ran.stdout.split() == ["torch.nn", "2.0"], ran.stderr
+
+
 def test_removing_leaves_nothing(places):
     installer.install(*places)
     _run(places, "-c", "import torch, functorch")

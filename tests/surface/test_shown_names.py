@@ -56,11 +56,11 @@ def listed(run_python):
     """Return the names of ``dir`` and the classes of each public module, in a process with jtorch as torch."""
     printed = run_python(textwrap.dedent("""
         import importlib, json, sys, warnings
-        from jtorch import _as_torch
-        _as_torch.install()
+        from jtorch import _import_hook
+        _import_hook.install()
         warnings.simplefilter("ignore")
         import torch
-        table = json.loads(_as_torch.paths.TABLE.read_text())
+        table = json.loads(_import_hook.paths.TABLE.read_text())
         names = {"torch", *[f"torch.{path}" for path in (*table["own"], *table["hidden"], *table["spaces"]) if path]}
         found = {}
         for name in sorted(n for n in names if "._" not in n):

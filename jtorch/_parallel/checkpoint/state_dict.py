@@ -10,7 +10,7 @@ from jtorch._api.functions import zeros_like
 from jtorch._base.pytree import tree_map
 from jtorch._parallel.create import distribute_tensor
 from jtorch._parallel.dtensor import DTensor
-from jtorch._parallel.wholes import whole
+from jtorch._parallel.full_tensor import full_tensor
 from jtorch.nn.modules.module import Module
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
@@ -46,7 +46,7 @@ def _told(tree: Any, options: StateDictOptions) -> Any:
     """As the options want it: whole, on the first rank only where it is moved to the CPU too."""
     if not options.full_state_dict:
         return tree
-    made = tree_map(whole, tree)
+    made = tree_map(full_tensor, tree)
     return {} if options.cpu_offload and dist.is_initialized() and dist.get_rank() else made
 
 

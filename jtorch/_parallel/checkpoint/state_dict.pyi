@@ -17,7 +17,7 @@ from jtorch._base.pytree import dataclass as dataclass
 from jtorch._base.pytree import tree_map as tree_map
 from jtorch._parallel.create import distribute_tensor as distribute_tensor
 from jtorch._parallel.dtensor import DTensor as DTensor
-from jtorch._parallel.wholes import whole as whole
+from jtorch._parallel.full_tensor import full_tensor as full_tensor
 from jtorch.nn.modules.module import Module as Module
 from jtorch.no_grad import no_grad as no_grad
 from jtorch.tensor import Tensor as Tensor

@@ -8,8 +8,8 @@ from typing import Any
 from jtorch._base.pytree import tree_map
 from jtorch._parallel.fsdp.group import ParameterGroup, ShardedParameter
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy, OffloadPolicy
-from jtorch._parallel.own.fully_shard import OwnGroup, OwnParameter, spread_buffers
 from jtorch._parallel.placements import Shard
+from jtorch._parallel.spmd.fully_shard import SPMDGroup, SPMDParameter, spread_buffers
 from jtorch.autograd.graph import saved_tensors_hooks
 from jtorch.device import accelerator_type, jax_devices
 from jtorch.distributed import membership, own_devices
@@ -247,7 +247,7 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
     if isinstance(reshard_after_forward, int) and not isinstance(reshard_after_forward, bool):
         raise NotImplementedError("fully_shard with a number as reshard_after_forward is not built: use True or False")
     params = _cut(modules, mesh, shard_placement_fn, ignored_params or set())
-    group: Any = (ParameterGroup if mesh._own is None else OwnGroup)(params, mesh, mp_policy)      # type: ignore[arg-type]
+    group: Any = (ParameterGroup if mesh._own is None else SPMDGroup)(params, mesh, mp_policy)      # type: ignore[arg-type]
     state = _State(modules, group, reshard_after_forward, mp_policy)
     for m in modules:
         _install(m, state)
@@ -289,7 +289,7 @@ def _cut(roots: list[Module], mesh: DeviceMesh, placement: Callable | None, igno
                 raise NotImplementedError(f"shard_placement_fn: {wanted} is not built; give a Shard or None")
             dim = None if wanted is None else wanted.dim % max(p.dim(), 1)
             made[id(p)] = (ShardedParameter(module, name, mesh, dim or 0) if mesh._own is None
-                           else OwnParameter(module, name, mesh, dim))
+                           else SPMDParameter(module, name, mesh, dim))
             alive.append(p)     # or another could have its id
     return list(made.values())
 

@@ -9,8 +9,8 @@ from jtorch._api.functions import cat, zeros
 from jtorch._parallel.dtensor import DTensor, local_of, wrapped
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy
 from jtorch._parallel.layout import Layout, contiguous_stride, part
-from jtorch._parallel.moves import own
 from jtorch._parallel.placements import Replicate, Shard, _StridedShard
+from jtorch._parallel.redistribute import local_shard
 from jtorch.autograd.function import Function
 from jtorch.distributed.device_mesh import DeviceMesh
 from jtorch.nn.modules.module import Module
@@ -33,7 +33,7 @@ class ShardedParameter:
             raise NotImplementedError(f"FSDP does not support uneven sharding on dim {dim}: {self.shape} (world size: {n})")
         self.width = part(self.shape[dim], n, 0)[1]
         self.spec = self._layout(mesh, given)
-        mine = own(whole, dim, self.group).clone() if not whole.is_meta else whole.narrow(
+        mine = local_shard(whole, dim, self.group).clone() if not whole.is_meta else whole.narrow(
             dim, *part(self.shape[dim], n, self.group.rank())).clone()
         self.put(Parameter(wrapped(mine, self.spec), given.requires_grad))      # type: ignore[arg-type]
 

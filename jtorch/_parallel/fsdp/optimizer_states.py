@@ -7,7 +7,7 @@ import jtorch.distributed as dist
 from jtorch._parallel.create import distribute_tensor
 from jtorch._parallel.dtensor import DTensor
 from jtorch._parallel.fsdp.configs import FullOptimStateDictConfig, OptimStateKeyType, StateDictSettings, StateDictType
-from jtorch._parallel.wholes import whole
+from jtorch._parallel.full_tensor import full_tensor
 from jtorch.nn.modules.module import Module
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
@@ -46,7 +46,7 @@ def _by_name(model: Module, optim: Any, given: States | None) -> States:
 
 def _wholes(states: States) -> States:
     with no_grad():
-        made = {name: {k: whole(v) if isinstance(v, DTensor) else v for k, v in state.items()}
+        made = {name: {k: full_tensor(v) if isinstance(v, DTensor) else v for k, v in state.items()}
                 for name, state in states["state"].items()}
     return {**states, "state": made}
 

@@ -20,7 +20,7 @@ from jtorch._parallel.fsdp.configs import (
 )
 from jtorch._parallel.fsdp.fully_shard import FSDPModule, default_mesh, fully_shard
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy
-from jtorch._parallel.wholes import whole
+from jtorch._parallel.full_tensor import full_tensor
 from jtorch.distributed.device_mesh import DeviceMesh
 from jtorch.nn.modules.module import Module
 from jtorch.nn.utils.clip_grad import clip_grad_norm_ as clip
@@ -142,7 +142,7 @@ class FullyShardedDataParallel(Module):
 
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
         """Scales gradients so that the norm of all of them is at most ``max_norm``; what it was."""
-        return whole(clip(self.parameters(), max_norm, norm_type))
+        return full_tensor(clip(self.parameters(), max_norm, norm_type))
 
     # ------------------------------------------------------------ state dicts
 
@@ -152,7 +152,7 @@ class FullyShardedDataParallel(Module):
         if self._settings.state_dict_type is StateDictType.SHARDED_STATE_DICT:
             return found
         with no_grad():
-            made = {k: whole(v) for k, v in found.items()}
+            made = {k: full_tensor(v) for k, v in found.items()}
         only_first = getattr(self._settings.state_dict_config, "rank0_only", False)
         return {} if only_first and dist.is_initialized() and dist.get_rank() else made
 

@@ -70,11 +70,11 @@ def _detach(func: Any, args: tuple, kwargs: dict) -> Any:
 @handler("item", "__float__", "__int__", "__bool__", "tolist", "numpy", "__index__", "__complex__", "__array__", "is_nonzero")
 def _read(func: Any, args: tuple, kwargs: dict) -> Any:
     """What a program reads: of all of it."""
-    from jtorch._parallel.wholes import wholes
-    return func(*wholes(args), **kwargs)
+    from jtorch._parallel.full_tensor import full_tensors
+    return func(*full_tensors(args), **kwargs)
 
 
 @handler("equal")
 def _equal(func: Any, args: tuple, kwargs: dict) -> bool:
-    from jtorch._parallel.wholes import wholes
-    return func(*wholes(args), **kwargs)
+    from jtorch._parallel.full_tensor import full_tensors
+    return func(*full_tensors(args), **kwargs)

@@ -7,14 +7,14 @@ from jtorch._api.functions import empty, ones
 from jtorch._api.torch_function import switched_off
 from jtorch._parallel.dtensor import DTensor, local_of, moved, wrapped
 from jtorch._parallel.layout import Layout, contiguous_stride, of_gradient
-from jtorch._parallel.moves import redistributed_plainly
 from jtorch._parallel.placements import Partial, Replicate
+from jtorch._parallel.redistribute import redistribute_without_gradient
 from jtorch._parallel.rules.arguments import argument, handler
 
 
 def part_of(full: Any, spec: Layout) -> Any:
     """This rank's part of what all ranks have."""
-    return redistributed_plainly(full, spec.mesh, spec.shape, (Replicate(),) * spec.mesh.ndim, spec.placements)
+    return redistribute_without_gradient(full, spec.mesh, spec.shape, (Replicate(),) * spec.mesh.ndim, spec.placements)
 
 
 def _drawn(spec: Layout) -> Layout:

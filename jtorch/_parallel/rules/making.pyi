@@ -51,5 +51,5 @@ def ones(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _
     """Return a tensor of ones. See torch.ones."""
 def part_of(full: Any, spec: Any) -> Any:
     """This rank's part of what all ranks have."""
-def redistributed_plainly(x: Tensor, *args: Any) -> Tensor:
-    """``redistributed``, without a gradient."""
+def redistribute_without_gradient(x: Tensor, *args: Any) -> Tensor:
+    """``redistribute``, without a gradient."""

@@ -8,8 +8,8 @@ from typing import Any
 from jtorch._api.functions import where
 from jtorch._parallel.dtensor import DTensor, local_of, moved, wrapped
 from jtorch._parallel.layout import Layout, contiguous_stride, local_part
-from jtorch._parallel.moves import reduced, reduced_with_gradient
 from jtorch._parallel.placements import Replicate, Shard
+from jtorch._parallel.redistribute import reduced, reduced_with_gradient
 from jtorch._parallel.rule import Rule
 from jtorch._parallel.rules.arguments import argument, dtensors, handler, rule
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from jtorch._parallel.dtensor import DTensor, local_of, moved, wrapped
 from jtorch._parallel.layout import Layout, local_part, whole_stride
-from jtorch._parallel.moves import enter
 from jtorch._parallel.placements import Partial, Placement, Replicate, Shard
+from jtorch._parallel.redistribute import enter
 from jtorch._parallel.rule import Rule
 from jtorch._parallel.rules.arguments import argument, dtensors, handler, rule
 from jtorch._parallel.rules.reductions import dim_of

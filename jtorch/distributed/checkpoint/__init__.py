@@ -1,13 +1,13 @@
 """torch.distributed.checkpoint: checkpoints that several ranks write and read."""
 from __future__ import annotations
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
 __all__ = ["BytesStorageMetadata", "CheckpointException", "ChunkStorageMetadata", "DefaultLoadPlanner", "DefaultSavePlanner",
            "FileSystemReader", "FileSystemWriter", "HuggingFaceStorageReader", "HuggingFaceStorageWriter", "Metadata",
            "TensorStorageMetadata", "async_save", "load", "load_state_dict", "save", "save_state_dict"]
 
-__getattr__ = names(__name__, {
+__getattr__ = lazy_getattr(__name__, {
     "_parallel.checkpoint.exchange": "CheckpointException",
     "_parallel.checkpoint.files": "FileSystemReader FileSystemWriter",
     "_parallel.checkpoint.hugging_face": "HuggingFaceStorageReader HuggingFaceStorageWriter",

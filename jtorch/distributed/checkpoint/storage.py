@@ -1,6 +1,6 @@
 """torch.distributed.checkpoint.storage: the bases of readers and writers of one's own, which are not built."""
 from __future__ import annotations
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
-__getattr__ = names(__name__, {}, not_built="StorageReader StorageWriter WriteResult")
+__getattr__ = lazy_getattr(__name__, {}, not_built="StorageReader StorageWriter WriteResult")

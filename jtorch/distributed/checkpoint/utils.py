@@ -1,8 +1,8 @@
 """torch.distributed.checkpoint.utils: see torch.distributed.checkpoint."""
 from __future__ import annotations
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
-__getattr__ = names(__name__, {
+__getattr__ = lazy_getattr(__name__, {
     "_parallel.checkpoint.exchange": "CheckpointException",
 })

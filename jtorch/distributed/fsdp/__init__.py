@@ -1,7 +1,7 @@
 """torch.distributed.fsdp: modules whose parameters are shared out over ranks."""
 from __future__ import annotations
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
 __all__ = ["BackwardPrefetch", "CPUOffload", "CPUOffloadPolicy", "FSDPModule", "FullOptimStateDictConfig",
            "FullStateDictConfig", "FullyShardedDataParallel", "LocalOptimStateDictConfig", "LocalStateDictConfig",
@@ -9,7 +9,7 @@ __all__ = ["BackwardPrefetch", "CPUOffload", "CPUOffloadPolicy", "FSDPModule", "
            "ShardedOptimStateDictConfig", "ShardedStateDictConfig", "ShardingStrategy", "StateDictConfig",
            "StateDictSettings", "StateDictType", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
 
-__getattr__ = names(__name__, {
+__getattr__ = lazy_getattr(__name__, {
     "_parallel.fsdp.fully_shard": "FSDPModule UnshardHandle fully_shard register_fsdp_forward_method",
     "_parallel.fsdp.policies": "CPUOffloadPolicy MixedPrecisionPolicy OffloadPolicy",
     "_parallel.fsdp.configs": "FullOptimStateDictConfig FullStateDictConfig LocalOptimStateDictConfig LocalStateDictConfig "

@@ -1,10 +1,10 @@
 """torch.distributed.fsdp._common_utils: names of parameters in wrapped modules."""
 from __future__ import annotations
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
-__getattr__ = names(__name__, {},
-                    not_built="HandleTrainingState TrainingState _FSDPDeviceHandle _FSDPState _named_parameters_with_duplicates")
+__getattr__ = lazy_getattr(__name__, {}, not_built="HandleTrainingState TrainingState _FSDPDeviceHandle _FSDPState "
+                                                    "_named_parameters_with_duplicates")
 
 
 def clean_tensor_name(tensor_name: str) -> str:

@@ -1,6 +1,7 @@
 """torch.distributed.fsdp._flat_param: parameters joined to a flat one, which are not built."""
 from __future__ import annotations
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
-__getattr__ = names(__name__, {}, not_built="FlatParamHandle FlatParameter HandleShardingStrategy _safe_setattr_tensor_or_param")
+__getattr__ = lazy_getattr(__name__, {}, not_built="FlatParamHandle FlatParameter HandleShardingStrategy "
+                                                    "_safe_setattr_tensor_or_param")

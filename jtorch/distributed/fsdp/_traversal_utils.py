@@ -1,6 +1,6 @@
 """torch.distributed.fsdp._traversal_utils: what PyTorch notes of wrapped modules."""
 from __future__ import annotations
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
-__getattr__ = names(__name__, {}, not_built="_get_fsdp_handles _get_fsdp_states _get_fsdp_states_with_modules")
+__getattr__ = lazy_getattr(__name__, {}, not_built="_get_fsdp_handles _get_fsdp_states _get_fsdp_states_with_modules")

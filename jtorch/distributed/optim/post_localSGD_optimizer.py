@@ -1,6 +1,6 @@
 """torch.distributed.optim.post_localSGD_optimizer: the module of that optimizer."""
 from __future__ import annotations
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
-__getattr__ = names(__name__, {"_parallel.local_sgd": "PostLocalSGDOptimizer"})
+__getattr__ = lazy_getattr(__name__, {"_parallel.local_sgd": "PostLocalSGDOptimizer"})

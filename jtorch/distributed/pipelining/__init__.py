@@ -1,7 +1,7 @@
 """torch.distributed.pipelining: models that are cut into stages, through which microbatches go."""
 from __future__ import annotations
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 from jtorch.distributed.pipelining import _IR as _IR
 from jtorch.distributed.pipelining import _backward as _backward
 from jtorch.distributed.pipelining import _utils as _utils
@@ -13,7 +13,7 @@ __all__ = ["Pipe", "PipelineStage", "Schedule1F1B", "ScheduleDualPipeV", "Schedu
            "ScheduleInterleavedZeroBubble", "ScheduleLoopedBFS", "ScheduleZBVZeroBubble", "SplitPoint", "build_stage",
            "pipe_split", "pipeline"]
 
-__getattr__ = names(__name__, {
+__getattr__ = lazy_getattr(__name__, {
     "_parallel.pipelining.manual": "PipelineStage",
     "_parallel.pipelining.single": "Schedule1F1B ScheduleGPipe _ScheduleForwardOnly",
     "_parallel.pipelining.interleaved":

@@ -1,9 +1,9 @@
 """torch.distributed.pipelining.microbatch: batches cut into microbatches. See torch.distributed.pipelining."""
 from __future__ import annotations
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
-__getattr__ = names(__name__, {
+__getattr__ = lazy_getattr(__name__, {
     "_parallel.pipelining.microbatch":
         "DEFAULT_CHUNK_DIM TensorChunkSpec _CustomReducer _LossReducer _Replicate _split_block_mask _split_tensor merge_chunks "
         "split_args_kwargs_into_chunks sum_reducer",

@@ -1,9 +1,9 @@
 """torch.distributed.pipelining.schedules: in which order microbatches go through stages. See torch.distributed.pipelining."""
 from __future__ import annotations
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
-__getattr__ = names(__name__, {
+__getattr__ = lazy_getattr(__name__, {
     "_parallel.pipelining.actions": "_Action _ComputationType _format_pipeline_order BACKWARD_INPUT BACKWARD_WEIGHT FORWARD "
                                     "FULL_BACKWARD OVERLAP_F_B RECV_B RECV_F REDUCE_GRAD RESHARD SEND_B SEND_F UNSHARD B F I W",
     "_parallel.pipelining.lowering": "_add_reduce_grad _add_send_recv _add_unshard_reshard _defer_recv_ops _merge_bw",

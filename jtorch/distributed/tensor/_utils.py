@@ -1,7 +1,7 @@
 """torch.distributed.tensor._utils: where the parts of a tensor lie, as packages that load checkpoints ask."""
 from __future__ import annotations
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
-__getattr__ = names(__name__, {"_parallel.local_sizes": "compute_local_shape_and_global_offset compute_local_tensor_info "
-                                                        "compute_local_stride normalize_to_torch_size"})
+__getattr__ = lazy_getattr(__name__, {"_parallel.local_sizes": "compute_local_shape_and_global_offset compute_local_tensor_info "
+                                                               "compute_local_stride normalize_to_torch_size"})

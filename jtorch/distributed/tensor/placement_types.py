@@ -1,7 +1,7 @@
 """torch.distributed.tensor.placement_types: how a tensor lies on one dimension of a mesh."""
 from __future__ import annotations
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
-__getattr__ = names(__name__, {"_parallel.placements": "Partial Placement Replicate Shard _StridedShard"},
-                    not_built="DTensorSpec TensorMeta")
+__getattr__ = lazy_getattr(__name__, {"_parallel.placements": "Partial Placement Replicate Shard _StridedShard"},
+                           not_built="DTensorSpec TensorMeta")

@@ -105,7 +105,7 @@ class Averaging:
         A process without inputs passes ``empty`` and contributes zeros.
         """
         if self._hook is None:
-            work = bucket.means.begin(bucket.gathered(empty), self._share(), self.process_group)
+            work = bucket.averager.begin(bucket.gathered(empty), self._share(), self.process_group)
             return lambda: _waited(work)
         bucket.fill(empty)
         future = self._hook(self._hook_state, bucket)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from jtorch._api.flat import flattened, unflattened
 from jtorch._api.functions import zeros_like
-from jtorch.distributed.means import Means
+from jtorch.distributed.averaging import BucketAverager
 from jtorch.tensor import Tensor
 
 FIRST_MB = 1.0      # MB in the first bucket. A small bucket fills early, so its communication starts early.
@@ -15,7 +15,7 @@ class GradBucket:
     def __init__(self, params: list[Tensor], index: int):
         self._params, self._index, self._last = params, index, False
         self._flat: Tensor | None = None
-        self.means = Means(params)      # averages the gradients if there is no hook
+        self.averager = BucketAverager(params)      # averages the gradients if there is no hook
 
     def gathered(self, empty: bool = False) -> list[Tensor]:
         """Return the parameters' gradients, with zeros for missing ones; only zeros if ``empty``."""

@@ -335,9 +335,10 @@ def hooks_copies_and_files():
     p.register_hook(lambda g: seen.append((type(g).__name__, g.placements)))
     loss = (p * 3).sum()
     loss.backward()
-    assert seen == [("OwnDTensor", (Shard(0),))] and isinstance(p, nn.Parameter) and p.is_leaf
+    assert seen == [("SPMDTensor", (Shard(0),))] and isinstance(p, nn.Parameter) and p.is_leaf
     assert nn.utils.clip_grad_norm_([p], 1.).item() > 1 and abs(p.grad.norm().item() - 1) < 1e-4
-    for other in (copy.deepcopy(p), pickle.loads(pickle.dumps(p))):
+    earlier = pickle.dumps(p, 0).replace(b"_parallel.spmd.dtensor", b"_parallel.own.dtensor")
+    for other in (copy.deepcopy(p), pickle.loads(pickle.dumps(p)), pickle.loads(earlier)):
         assert other.placements == (Shard(0),) and isinstance(other, nn.Parameter) and torch.equal(other.full_tensor(), wave(16, 8))
     assert "placements=(Shard(dim=0),)" in repr(p)
 

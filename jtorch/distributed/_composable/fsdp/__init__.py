@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 from jtorch.distributed._composable.fsdp import fully_shard
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
 del fully_shard      # by this name is the function, and the module of it was imported first
 
-__getattr__ = names(__name__, {
+__getattr__ = lazy_getattr(__name__, {
     "_parallel.fsdp.fully_shard": "FSDPModule fully_shard register_fsdp_forward_method",
     "_parallel.fsdp.policies": "CPUOffloadPolicy MixedPrecisionPolicy OffloadPolicy",
 })

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from enum import IntFlag
 
-from jtorch.distributed.later import names
+from jtorch.distributed.lazy_exports import lazy_getattr
 
-__getattr__ = names(__name__, {}, not_built="DefaultLogsSpecs LogsDest LogsSpecs PContext RunProcsResult start_processes")
+__getattr__ = lazy_getattr(__name__, {}, not_built="DefaultLogsSpecs LogsDest LogsSpecs PContext RunProcsResult start_processes")
 
 
 class Std(IntFlag):

@@ -27,7 +27,7 @@ def import_main(place: dict[str, Any] | None) -> None:
     if place is None:
         return
     if place["as_torch"]:
-        from jtorch._as_torch import install
+        from jtorch._import_hook import install
         install()
     if place["name"] is not None:
         spawn._fixup_main_from_name(place["name"])      # type: ignore[attr-defined]

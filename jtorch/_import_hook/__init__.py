@@ -10,8 +10,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from jtorch._as_torch import paths
 from jtorch._base import not_built
+from jtorch._import_hook import paths
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution

@@ -8,7 +8,7 @@ from typing import Any
 from jtorch._base.not_built import placeholder
 
 
-def names(module: str, where: dict[str, str], not_built: str = "") -> Callable[[str], Any]:
+def lazy_getattr(module: str, where: dict[str, str], not_built: str = "") -> Callable[[str], Any]:
     """The ``__getattr__`` of a public module: ``where`` says which names each module of the package has.
 
     ``not_built``: names that can be imported and raise NotImplementedError when they are used.

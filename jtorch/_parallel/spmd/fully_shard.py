@@ -12,16 +12,16 @@ from jtorch._base.pytree import flatten, tree_map
 from jtorch._parallel.dtensor import DTensor
 from jtorch._parallel.fsdp.group import ShardedParameter
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy
-from jtorch._parallel.own.dtensor import OwnDTensor, distributed
-from jtorch._parallel.own.layout import is_even, part_sizes, spec_for
 from jtorch._parallel.placements import Replicate, Shard
+from jtorch._parallel.spmd.dtensor import SPMDTensor, distributed
+from jtorch._parallel.spmd.layout import is_even, part_sizes, spec_for
 from jtorch.distributed.device_mesh import DeviceMesh
 from jtorch.nn.modules.module import Module
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter, Tensor
 
 
-class OwnParameter(ShardedParameter):
+class SPMDParameter(ShardedParameter):
     """Where a parameter is, and how it lies."""
 
     inner = None
@@ -33,7 +33,7 @@ class OwnParameter(ShardedParameter):
         placements = (*[Replicate()] * (mesh.ndim - 1), Replicate() if cut is None else Shard(cut))
         self.put(Parameter(distributed(given.detach(), mesh, placements), given.requires_grad))
 
-    def whole(self, sharded: OwnDTensor, dtype: Any) -> Any:
+    def whole(self, sharded: SPMDTensor, dtype: Any) -> Any:
         """A parameter that no device has only a part of, but for parts of tensor parallel layers."""
         everywhere = (Replicate(),) * self.mesh.ndim
         made = sharded._laid(spec_for(everywhere, self.mesh, sharded.shape, spec_of(sharded)), sharded._mesh)
@@ -54,16 +54,16 @@ def _dim_to_cut(t: Tensor, mesh: DeviceMesh) -> int | None:
     return next((d for d, n in enumerate(have) if n and not n % mesh.size(mesh.ndim - 1)), None)
 
 
-class OwnGroup:
+class SPMDGroup:
     """Parameters that are laid out whole together, and what their module takes and gives."""
 
     sync = all_reduce = True        # a gradient here is always the whole batch's
 
-    def __init__(self, params: list[OwnParameter], mesh: DeviceMesh, policy: MixedPrecisionPolicy):
+    def __init__(self, params: list[SPMDParameter], mesh: DeviceMesh, policy: MixedPrecisionPolicy):
         self.params, self.mesh, self.policy = params, mesh, policy
         self.gives_plain = False
 
-    def gathered(self, sharded: list[OwnDTensor]) -> list[Any]:
+    def gathered(self, sharded: list[SPMDTensor]) -> list[Any]:
         """The whole parameters of parts."""
         return [p.whole(s, self.policy.param_dtype) for p, s in zip(self.params, sharded, strict=True)]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from jtorch.distributed import bodies
+from jtorch.distributed import kernels
 from jtorch.distributed.arrays import array_of, described
 from jtorch.distributed.collectives import _begin
 from jtorch.distributed.groups import ProcessGroup
@@ -14,7 +14,7 @@ from jtorch.engine.values import ALIGNMENT, aligned_zeros
 from jtorch.tensor import Tensor
 
 
-class Means:
+class BucketAverager:
     """Averages tensors of one dtype over ranks, again and again, by way of memory of its own.
 
     As in PyTorch each rank sends its share of the mean. It is made where the message lies, at places that are aligned as XLA
@@ -40,7 +40,7 @@ class Means:
         def do(pg: ProcessGroup) -> None:
             halves = self._dtype.itemsize == 2      # of which NumPy takes 6 ns for a product
             message = self._filled(tensors, 1 if halves else 1 / ranks)
-            body = bodies.mean(ranks) if halves else bodies.all_reduce("sum")
+            body = kernels.mean(ranks) if halves else kernels.all_reduce("sum")
             means.extend(self._parts(pg.run(described("all_reduce", message, ranks), body, message)))
         return _begin(group, "all_reduce", do, True, means, tensors)
 

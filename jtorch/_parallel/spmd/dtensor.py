@@ -12,8 +12,8 @@ from jtorch._api.meshes import brought, is_on_mesh, keep_laid, laid, spec_of, ta
 from jtorch._api.torch_function import as_subclass, intercept_written, state, switched_off
 from jtorch._parallel.dtensor import DTensor, DTensorParameter
 from jtorch._parallel.layout import Layout, Placements, normalized
-from jtorch._parallel.own.layout import placements_of, says_all, spec_for
 from jtorch._parallel.placements import Partial, Placement, Replicate
+from jtorch._parallel.spmd.layout import placements_of, says_all, spec_for
 from jtorch.device import interned, of_mesh
 from jtorch.distributed.device_mesh import DeviceMesh
 from jtorch.tensor import Parameter, Tensor
@@ -23,7 +23,7 @@ runner: dict[str, Callable] = {}
 _AS_TENSORS = ("shape size stride ndim dim ndimension numel nelement is_contiguous __len__").split()
 
 
-class OwnDTensor(DTensor):
+class SPMDTensor(DTensor):
     """A DTensor whose parts are on this process's devices. See torch.distributed.tensor.DTensor."""
 
     _mesh: DeviceMesh
@@ -74,7 +74,7 @@ class OwnDTensor(DTensor):
                                "only!")
         return self._laid(spec_for(wanted, mesh, self.shape, spec_of(self)), mesh)
 
-    def _laid(self, spec: Any, mesh: DeviceMesh) -> OwnDTensor:
+    def _laid(self, spec: Any, mesh: DeviceMesh) -> SPMDTensor:
         with switched_off():
             made = laid(self, spec)
         return self if made is self else wrapped(made, mesh)
@@ -148,7 +148,7 @@ class OwnDTensor(DTensor):
         with switched_off():
             _DATA.__set__(self, value)
 
-    def detach(self) -> OwnDTensor:
+    def detach(self) -> SPMDTensor:
         """The same memory without history."""
         return self.data
 
@@ -179,7 +179,7 @@ class OwnDTensor(DTensor):
     # ------------------------------------------------------------ as an object
 
     def _as_parameter(self, requires_grad: bool) -> Any:
-        return wrapped(self.data, self._mesh, OwnDTensorParameter).requires_grad_(requires_grad)
+        return wrapped(self.data, self._mesh, SPMDTensorParameter).requires_grad_(requires_grad)
 
     def _adopt(self, t: Tensor) -> Tensor:
         """An optimizer's state for this parameter lies as it does."""
@@ -197,22 +197,22 @@ class OwnDTensor(DTensor):
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _rebuilt, (self._whole(), self.device_mesh, self.placements, type(self) is OwnDTensorParameter, self.requires_grad)
+        return _rebuilt, (self._whole(), self.device_mesh, self.placements, type(self) is SPMDTensorParameter, self.requires_grad)
 
 
 for _name in _AS_TENSORS:
-    setattr(OwnDTensor, _name, Tensor.__dict__[_name])
+    setattr(SPMDTensor, _name, Tensor.__dict__[_name])
 _GRAD, _DATA, _REGISTER_HOOK = Tensor.__dict__["grad"], Tensor.__dict__["data"], Tensor.register_hook      # type: ignore[attr-defined]
 
 
-class OwnDTensorParameter(OwnDTensor, DTensorParameter):
+class SPMDTensorParameter(SPMDTensor, DTensorParameter):
     """One that modules register as theirs."""
 
 
-def wrapped(t: Tensor, mesh: DeviceMesh, cls: type = OwnDTensor) -> Any:
+def wrapped(t: Tensor, mesh: DeviceMesh, cls: type = SPMDTensor) -> Any:
     """``t``, a tensor on a mesh that nobody else has, as a DTensor. From the first on, functions written by hand ask for them."""
     if not runner:
-        importlib.import_module("jtorch._parallel.own.calls")
+        importlib.import_module("jtorch._parallel.spmd.calls")
         intercept_written()
     made: Any = t
     made.__class__ = cls
@@ -220,7 +220,7 @@ def wrapped(t: Tensor, mesh: DeviceMesh, cls: type = OwnDTensor) -> Any:
     return made
 
 
-def distributed(t: Tensor, mesh: DeviceMesh, placements: Placements) -> OwnDTensor:
+def distributed(t: Tensor, mesh: DeviceMesh, placements: Placements) -> SPMDTensor:
     """A plain tensor as a DTensor; gradients go back to it."""
     if isinstance(t, DTensor):
         return t.redistribute(mesh, placements)     # type: ignore[return-value]
@@ -234,7 +234,7 @@ def distributed(t: Tensor, mesh: DeviceMesh, placements: Placements) -> OwnDTens
 
 def _rebuilt(whole: Tensor, mesh: DeviceMesh, placements: Placements, is_parameter: bool, requires_grad: bool) -> Tensor:
     made = distributed(whole, mesh, placements)
-    return wrapped(made, mesh, OwnDTensorParameter if is_parameter else OwnDTensor).requires_grad_(requires_grad)
+    return wrapped(made, mesh, SPMDTensorParameter if is_parameter else SPMDTensor).requires_grad_(requires_grad)
 
 
-__all__ = ["OwnDTensor", "OwnDTensorParameter", "Parameter", "distributed", "wrapped"]
+__all__ = ["Parameter", "SPMDTensor", "SPMDTensorParameter", "distributed", "wrapped"]

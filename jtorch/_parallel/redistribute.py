@@ -40,7 +40,7 @@ def gathered(x: Tensor, dim: int, size: int, group: Any) -> Tensor:
     return cat([rows[i].narrow(dim, 0, part(size, n, i)[1]) for i in range(n)], dim)
 
 
-def own(x: Tensor, dim: int, group: Any) -> Tensor:
+def local_shard(x: Tensor, dim: int, group: Any) -> Tensor:
     """This rank's part."""
     offset, length = part(x.shape[dim], group.size(), group.rank())
     return x.narrow(dim, offset, length).contiguous()
@@ -64,18 +64,18 @@ def reduced_part(x: Tensor, dim: int, op: str, group: Any) -> Tensor:
     return made.div_(n) if op == "avg" else made
 
 
-def exchanged(x: Tensor, gone: int, comes: int, size: int, group: Any) -> Tensor:
-    """A part along ``comes`` of what was in parts along ``gone``, which has ``size`` elements as a whole."""
-    n, width = group.size(), x.shape[comes]
-    sent = [x.detach().narrow(comes, *part(width, n, i)).contiguous() for i in range(n)]
+def exchanged(x: Tensor, gather_dim: int, split_dim: int, size: int, group: Any) -> Tensor:
+    """A part along ``split_dim`` of what was in parts along ``gather_dim``, which has ``size`` elements as a whole."""
+    n, width = group.size(), x.shape[split_dim]
+    sent = [x.detach().narrow(split_dim, *part(width, n, i)).contiguous() for i in range(n)]
     mine = part(width, n, group.rank())[1]
-    taken = []
+    received = []
     for i in range(n):
         shape = list(x.shape)
-        shape[comes], shape[gone] = mine, part(size, n, i)[1]
-        taken.append(zeros(shape, dtype=x.dtype))
-    dist.all_to_all(taken, sent, group)
-    return cat(taken, gone)
+        shape[split_dim], shape[gather_dim] = mine, part(size, n, i)[1]
+        received.append(zeros(shape, dtype=x.dtype))
+    dist.all_to_all(received, sent, group)
+    return cat(received, gather_dim)
 
 
 # ---------------------------------------------------------------- with gradients
@@ -88,14 +88,14 @@ class _Gather(Function):
 
     @staticmethod
     def backward(ctx, g):
-        return _Own.apply(g, *ctx.kept), None, None, None
+        return _LocalShard.apply(g, *ctx.kept), None, None, None
 
 
-class _Own(Function):
+class _LocalShard(Function):
     @staticmethod
     def forward(ctx, x, dim, group):
         ctx.kept = dim, x.shape[dim], group
-        return own(x, dim, group).clone()
+        return local_shard(x, dim, group).clone()
 
     @staticmethod
     def backward(ctx, g):
@@ -132,9 +132,9 @@ class _ReducePart(Function):
 
 class _Exchange(Function):
     @staticmethod
-    def forward(ctx, x, gone, comes, size, group):
-        ctx.kept = comes, gone, x.shape[comes], group
-        return exchanged(x, gone, comes, size, group)
+    def forward(ctx, x, gather_dim, split_dim, size, group):
+        ctx.kept = split_dim, gather_dim, x.shape[split_dim], group
+        return exchanged(x, gather_dim, split_dim, size, group)
 
     @staticmethod
     def backward(ctx, g):
@@ -166,7 +166,7 @@ class _Share(Function):
         return g.clone(), None
 
 
-class _Back(Function):
+class _PlaceGradient(Function):
     """The gradient is told to lie otherwise than it would, and is brought to where it belongs."""
 
     @staticmethod
@@ -192,14 +192,14 @@ def enter(x: Tensor, mesh: DeviceMesh, dims: list[int]) -> Tensor:
     return x
 
 
-def with_gradient_moved(x: Tensor, bring: Callable[[Tensor], Tensor]) -> Tensor:
+def with_gradient_placed(x: Tensor, bring: Callable[[Tensor], Tensor]) -> Tensor:
     """The same tensor; its gradient passes ``bring``."""
-    return _Back.apply(x, bring) if x.requires_grad else x
+    return _PlaceGradient.apply(x, bring) if x.requires_grad else x
 
 
 # ---------------------------------------------------------------- redistribution
 
-class _Moved:
+class _Redistribution:
     """A tensor's part, on its way from placements to others."""
 
     def __init__(self, x: Tensor, mesh: DeviceMesh, shape: tuple[int, ...], now: Placements, wanted: Placements):
@@ -243,7 +243,7 @@ class _Moved:
                 if isinstance(now, Partial):
                     self.x = _ReducePart.apply(self.x, dim, now.reduce_op, group)
                 elif not isinstance(now, Shard):
-                    self.x = _Own.apply(self.x, dim, group)
+                    self.x = _LocalShard.apply(self.x, dim, group)
                 self.now[i] = self.wanted[i]
 
     def share(self) -> None:
@@ -255,11 +255,11 @@ class _Moved:
                 self.x, self.now[i] = _Share.apply(self.x, self.mesh.size(i)) if p.reduce_op == "sum" else self.x, p
 
 
-def redistributed(x: Tensor, mesh: DeviceMesh, shape: tuple[int, ...], now: Placements, wanted: Placements) -> Tensor:
+def redistribute(x: Tensor, mesh: DeviceMesh, shape: tuple[int, ...], now: Placements, wanted: Placements) -> Tensor:
     """This rank's part of a tensor of this shape, for other placements."""
     if now == wanted or mesh.get_coordinate() is None:
         return x
-    moved = _Moved(x, mesh, tuple(shape), now, wanted)
+    moved = _Redistribution(x, mesh, tuple(shape), now, wanted)
     moved.gather()
     moved.reduce()
     moved.split()
@@ -267,13 +267,13 @@ def redistributed(x: Tensor, mesh: DeviceMesh, shape: tuple[int, ...], now: Plac
     return moved.x
 
 
-def redistributed_plainly(x: Tensor, *args: Any) -> Tensor:
-    """``redistributed``, without a gradient."""
+def redistribute_without_gradient(x: Tensor, *args: Any) -> Tensor:
+    """``redistribute``, without a gradient."""
     with no_grad():
-        return redistributed(x, *args)
+        return redistribute(x, *args)
 
 
-def of_first(local: Tensor, mesh: DeviceMesh, placements: Placements) -> Tensor:
+def broadcast_from_first(local: Tensor, mesh: DeviceMesh, placements: Placements) -> Tensor:
     """The first rank's, along the dimensions on which all ranks have the same."""
     for i, p in enumerate(placements):
         if isinstance(p, Replicate):

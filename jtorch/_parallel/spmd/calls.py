@@ -9,8 +9,8 @@ from jtorch._api.meshes import is_on_mesh, keep_laid, spec_of
 from jtorch._api.torch_function import switched_off
 from jtorch._base.pytree import flatten
 from jtorch._parallel.calls import AS_ITS_PART, check_not_mixed, name_of
-from jtorch._parallel.own import dtensor
-from jtorch._parallel.own.dtensor import OwnDTensor, wrapped
+from jtorch._parallel.spmd import dtensor
+from jtorch._parallel.spmd.dtensor import SPMDTensor, wrapped
 from jtorch.device import device
 from jtorch.tensor import Tensor
 
@@ -30,7 +30,7 @@ def run(func: Callable, args: tuple, kwargs: dict) -> Any:
     if kwargs.get("out") is not None:
         raise NotImplementedError(f"torch.{name} of DTensors with out= is not built")
     check_not_mixed(name_of(func), args, kwargs)
-    given = [t for t in flatten((args, kwargs))[0] if isinstance(t, OwnDTensor)]
+    given = [t for t in flatten((args, kwargs))[0] if isinstance(t, SPMDTensor)]
     mesh = _common(name, given)
     if name in _TO and given:
         args, kwargs = _staying(given[0], args, kwargs)
@@ -70,7 +70,7 @@ def _wrapped(made: Any, mesh: Any, like: Any) -> Any:
     return made
 
 
-def _staying(x: OwnDTensor, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+def _staying(x: SPMDTensor, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     """Arguments of ``to`` without a device that is of the mesh's type: there it is already."""
     def is_there(a: Any) -> bool:
         return isinstance(a, (str, device)) and device(a).type == x._mesh.device_type

@@ -3,20 +3,20 @@ from __future__ import annotations
 
 import time
 
+from jtorch.distributed.connections import Connections
 from jtorch.distributed.errors import DistBackendError
-from jtorch.distributed.links import Links
 
 
-class Meeting:
+class Agreement:
     """A dissemination barrier over a group: in round k, a rank tells the one 2**k further on what it is about to call.
 
     Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", 1988: after log2(n) rounds every rank has heard
     of all.
     """
 
-    def __init__(self, links: Links, ranks: list[int], name: str):
-        self._links, self._ranks, self._purpose = links, ranks, f"meet {name}"
-        self._me, self._count = ranks.index(links.rank), 0
+    def __init__(self, connections: Connections, ranks: list[int], name: str):
+        self._connections, self._ranks, self._purpose = connections, ranks, f"agree {name}"
+        self._rank, self._place, self._count = connections.rank, ranks.index(connections.rank), 0
 
     def __call__(self, call: str, seconds: float) -> None:
         """Meets the others. DistBackendError where one calls something else, does not come in time, or has ended."""
@@ -24,27 +24,27 @@ class Meeting:
         said = f"#{self._count} {call}".encode()
         until, n, step = time.monotonic() + seconds, len(self._ranks), 1
         while step < n:
-            ahead, behind = self._ranks[(self._me + step) % n], self._ranks[(self._me - step) % n]
+            ahead, behind = self._ranks[(self._place + step) % n], self._ranks[(self._place - step) % n]
             self._tell(ahead, step, said)
             heard = self._hear(behind, step, until, call, seconds)
             if heard != said:
-                raise DistBackendError(f"Detected mismatch between collectives on ranks. Rank {self._links.rank} is running "
+                raise DistBackendError(f"Detected mismatch between collectives on ranks. Rank {self._rank} is running "
                                        f"collective: {said.decode()}, but rank {behind} is running collective: {heard.decode()}.")
             step *= 2
 
     def _tell(self, rank: int, step: int, said: bytes) -> None:
         try:
-            self._links.to(rank, f"{self._purpose} {step}").send_bytes(said)
+            self._connections.to(rank, f"{self._purpose} {step}").send_bytes(said)
         except OSError as error:
-            raise DistBackendError(f"rank {self._links.rank}: rank {rank} has ended ({error})") from None
+            raise DistBackendError(f"rank {self._rank}: rank {rank} has ended ({error})") from None
 
     def _hear(self, rank: int, step: int, until: float, call: str, seconds: float) -> bytes:
-        link = self._links.of(rank, f"{self._purpose} {step}", max(0.0, until - time.monotonic()))
+        link = self._connections.of(rank, f"{self._purpose} {step}", max(0.0, until - time.monotonic()))
         try:
             if not link.poll(max(0.0, until - time.monotonic())):
-                raise DistBackendError(f"[Rank {self._links.rank}] Timed out after {seconds:.0f} s in {call}: rank {rank} has "
+                raise DistBackendError(f"[Rank {self._rank}] Timed out after {seconds:.0f} s in {call}: rank {rank} has "
                                        "not called it")
             return link.recv_bytes()
         except (EOFError, OSError) as error:
-            raise DistBackendError(f"[Rank {self._links.rank}] {call}: Connection closed by peer: rank {rank} has ended "
+            raise DistBackendError(f"[Rank {self._rank}] {call}: Connection closed by peer: rank {rank} has ended "
                                    f"({type(error).__name__})") from None

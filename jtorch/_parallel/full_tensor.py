@@ -7,11 +7,11 @@ from jtorch._base.pytree import tree_map
 from jtorch._parallel.dtensor import DTensor
 
 
-def whole(t: Any) -> Any:
+def full_tensor(t: Any) -> Any:
     """All of a DTensor, without a gradient; anything else itself."""
     return t._whole() if isinstance(t, DTensor) else t
 
 
-def wholes(tree: Any) -> Any:
+def full_tensors(tree: Any) -> Any:
     """Anything, with all DTensors in it whole."""
-    return tree_map(whole, tree)
+    return tree_map(full_tensor, tree)

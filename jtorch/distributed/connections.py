@@ -14,7 +14,7 @@ from jtorch.distributed.tcp_store import as_connection, connect, listen, pack, u
 _GREETING_LIMIT = 10.0      # seconds that a new connection has to say who it is
 
 
-class Links:
+class Connections:
     """This process's connections to others, by rank and purpose.
 
     Args:
@@ -35,7 +35,7 @@ class Links:
             store.set("secret", os.urandom(32).hex())
         store.set(f"address/{rank}", f"{host} {self._socket.getsockname()[1]}")
         self._secret = bytes.fromhex(store.get("secret").decode())
-        threading.Thread(target=self._accept, name="jtorch links", daemon=True).start()
+        threading.Thread(target=self._accept, name="jtorch connections", daemon=True).start()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):      # closed

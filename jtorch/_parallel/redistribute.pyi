@@ -28,29 +28,29 @@ _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 Placements: Any
+def broadcast_from_first(local: Tensor, mesh: Any, placements: Any) -> Tensor:
+    """The first rank's, along the dimensions on which all ranks have the same."""
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return tensors joined along a dim they have. See torch.cat."""
 def enter(x: Tensor, mesh: Any, dims: Sequence[builtins.int]) -> Tensor:
     """A tensor that all ranks have, for use by each on its own part along these dimensions of the mesh."""
-def exchanged(x: Tensor, gone: builtins.int, comes: builtins.int, size: builtins.int, group: Any) -> Tensor:
-    """A part along ``comes`` of what was in parts along ``gone``, which has ``size`` elements as a whole."""
+def exchanged(x: Tensor, gather_dim: builtins.int, split_dim: builtins.int, size: builtins.int, group: Any) -> Tensor:
+    """A part along ``split_dim`` of what was in parts along ``gather_dim``, which has ``size`` elements as a whole."""
 def gathered(x: Tensor, dim: builtins.int, size: builtins.int, group: Any) -> Tensor:
     """The parts of all ranks behind one another, along a dim that has ``size`` elements then."""
-def of_first(local: Tensor, mesh: Any, placements: Any) -> Tensor:
-    """The first rank's, along the dimensions on which all ranks have the same."""
-def own(x: Tensor, dim: builtins.int, group: Any) -> Tensor:
+def local_shard(x: Tensor, dim: builtins.int, group: Any) -> Tensor:
     """This rank's part."""
-def redistributed(x: Tensor, mesh: Any, shape: Sequence[builtins.int], now: Any, wanted: Any) -> Tensor:
+def redistribute(x: Tensor, mesh: Any, shape: Sequence[builtins.int], now: Any, wanted: Any) -> Tensor:
     """This rank's part of a tensor of this shape, for other placements."""
-def redistributed_plainly(x: Tensor, *args: Any) -> Tensor:
-    """``redistributed``, without a gradient."""
+def redistribute_without_gradient(x: Tensor, *args: Any) -> Tensor:
+    """``redistribute``, without a gradient."""
 def reduced(x: Tensor, op: builtins.str, group: Any) -> Tensor:
     """The reduction over ranks."""
 def reduced_part(x: Tensor, dim: builtins.int, op: builtins.str, group: Any) -> Tensor:
     """This rank's part of the reduction over ranks."""
 def reduced_with_gradient(x: Tensor, op: builtins.str, group: Any) -> Tensor:
     """The reduction over ranks, whose gradient is that of each term."""
-def with_gradient_moved(x: Tensor, bring: Callable[..., Any]) -> Tensor:
+def with_gradient_placed(x: Tensor, bring: Callable[..., Any]) -> Tensor:
     """The same tensor; its gradient passes ``bring``."""
 @overload
 def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
