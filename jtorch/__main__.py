@@ -44,7 +44,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the command line."""
+    """The command."""
     given = _arguments(sys.argv[1:] if argv is None else argv)
     if given.script == "doctor" and not given.module and not given.code and not os.path.exists("doctor"):
         from jtorch.install.doctor import main as doctor
@@ -70,10 +70,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _run(script: str) -> None:
-    """Run a script as Python does.
-
-    ``__file__`` is the absolute path, ``sys.argv[0]`` the path as given, and the module ``__main__`` stays after the run.
-    """
+    """Run a script as Python does: ``__file__`` is its whole path, ``sys.argv[0]`` as it was given, ``__main__`` stays."""
     if os.path.isdir(script) or script.endswith((".zip", ".pyz")):
         runpy.run_path(script, run_name="__main__")
         return

@@ -1,4 +1,4 @@
-"""torch._guards: the state of PyTorch's compiler while it traces. jtorch never traces, so there is none."""
+"""torch._guards: what PyTorch's compiler knows about the program that it traces. Nothing is traced here."""
 from __future__ import annotations
 
 import contextlib
@@ -6,34 +6,34 @@ from typing import Any
 
 
 def active_fake_mode() -> None:
-    """Return None: no mode makes fake tensors."""
+    """None: no tensor is without data because of a mode."""
 
 
 def detect_fake_mode(inputs: Any = None) -> None:
-    """Return None: there are no fake tensors."""
+    """None: there are no fake tensors."""
 
 
 class TracingContext:
-    """The context of the current trace. There is none."""
+    """What is traced now: nothing."""
 
     @staticmethod
     def try_get() -> None:
-        """Return None: nothing is traced."""
+        """None: nothing is traced."""
 
     @staticmethod
     def get() -> Any:
-        """Raise RuntimeError, as PyTorch does outside a trace."""
+        """RuntimeError, as in PyTorch where nothing is traced."""
         raise RuntimeError("TracingContext.get() must be called within an ongoing trace.")
 
 
 class CompileContext(TracingContext):
-    """The context of the current compilation. There is none."""
+    """What is compiled now: nothing."""
 
     @staticmethod
     def current_compile_id() -> None:
-        """Return None: nothing is compiled."""
+        """None: nothing is being compiled."""
 
 
 def tracing(context: Any) -> Any:
-    """Return a context manager that does nothing."""
+    """Return a block in which nothing is traced."""
     return contextlib.nullcontext(context)

@@ -1,4 +1,4 @@
-"""torch._logging: settings for the logs of PyTorch's compiler, which jtorch does not have.
+"""torch._logging: what PyTorch's compiler would log. That compiler is not here, so there is nothing to choose from.
 
 ``jtorch.engine.report()`` says what has been compiled.
 """
@@ -22,15 +22,15 @@ ARTIFACTS = frozenset(
 
 
 def trace_structured(name: str, metadata_fn: Any = dict, *, payload_fn: Any = None, **options: Any) -> None:
-    """Do nothing: jtorch writes no compiler traces."""
+    """Nothing: no trace of a compiler is written."""
 
 
 def trace_structured_artifact(name: str, encoding: str, payload_fn: Any = None, compile_id: Any = None) -> None:
-    """Do nothing: jtorch writes no compiler traces."""
+    """Nothing: no trace of a compiler is written."""
 
 
 def set_logs(*, modules: dict[str, int | bool] | None = None, **logs: Any) -> None:
-    """Set the levels of Python's loggers with these names. Artifacts are accepted and produce no output.
+    """Set the levels of Python's loggers of these names; artifacts are accepted, and nothing is written of them.
 
     Without arguments all levels are as at the start. ValueError for a name, a level or a switch that is none. See
     torch._logging.set_logs.
@@ -62,7 +62,7 @@ def _level(name: str, value: Any) -> int:
 
 
 def getArtifactLogger(module_qname: str, artifact_name: str) -> logging.Logger:
-    """Return the logger of a module's artifact. See torch._logging.getArtifactLogger."""
+    """Return the logger that an artifact of a module would be written to. See torch._logging.getArtifactLogger."""
     if artifact_name not in ARTIFACTS:
         raise ValueError(f"Artifact name: {artifact_name!r} not registered,"
                          f"please call register_artifact({artifact_name!r}) in torch._logging.registrations.")

@@ -1,4 +1,4 @@
-"""torch._utils: helper functions that other packages import."""
+"""torch._utils: small functions that packages import."""
 from __future__ import annotations
 
 import importlib
@@ -30,17 +30,17 @@ __all__ = ["ExceptionWrapper", "KeyErrorMessage"]
 
 
 def _element_size(dtype: _dtype) -> int:
-    """Return the number of bytes of an element."""
+    """How many bytes an element takes."""
     return dtype.itemsize
 
 
 def _get_available_device_type() -> str | None:
-    """Return ``cuda`` or another accelerator's type; None if there is only a CPU."""
+    """``cuda`` or another accelerator; None if there is only a CPU."""
     return accelerator_type()
 
 
 def _get_device_module(device_type: str) -> Any:
-    """Return the module of a device type, such as ``torch.cuda``."""
+    """``torch.cuda`` of ``cuda``, and so on."""
     try:
         return importlib.import_module(f"jtorch.{device_type}")
     except ModuleNotFoundError:
@@ -49,7 +49,7 @@ def _get_device_module(device_type: str) -> Any:
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """Return the index of a device, or of the current device if ``optional``; -1 for the CPU, if allowed."""
+    """Return the index of a device, or of the current one if ``optional``; -1 for the CPU, if that is allowed."""
     found = _device(device) if isinstance(device, str) else device
     if isinstance(found, _device) and found.type == "cpu":
         if not allow_cpu:
@@ -62,27 +62,27 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
 
 
 def _flatten_dense_tensors(tensors: Any) -> Tensor:
-    """Concatenate the elements of all tensors into one 1-d tensor."""
+    """Return all elements of all tensors, in a row."""
     return flattened(tensors)
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Any) -> tuple[Tensor, ...]:
-    """Split a flat tensor into tensors with the shapes of ``tensors``."""
+    """Return the reverse of ``_flatten_dense_tensors``, in the shapes of ``tensors``."""
     return tuple(unflattened(flat, tensors))
 
 
 def _is_privateuse1_backend_available() -> bool:
-    """Return False: JAX's devices have their own type names."""
+    """False: devices are JAX's, which have names of their own."""
     return False
 
 
 def is_compiling() -> bool:
-    """Return False: no compiler traces the program."""
+    """False: what runs is the program itself."""
     return False
 
 
 def _import_dotted_name(name: str) -> Any:
-    """Return the object ``a.b.c``, given that ``a`` is a module."""
+    """``a.b.c``, where ``a`` is a module."""
     first, *parts = name.split(".")
     found = importlib.import_module(first)
     for part in parts:
@@ -99,12 +99,12 @@ class _ClassPropertyDescriptor:
 
 
 def classproperty(func: Any) -> _ClassPropertyDescriptor:
-    """Return a property that is read on the class."""
+    """Return a property of a class."""
     return _ClassPropertyDescriptor(func if isinstance(func, (classmethod, staticmethod)) else classmethod(func))
 
 
 def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
-    """Yield groups of tensors of one type with at most ``size_limit`` bytes; a larger tensor is a group alone."""
+    """Yield groups of tensors of one type, of at most so many bytes unless one tensor is larger."""
     groups: dict[str, tuple[list[Tensor], int]] = {}
     for tensor in tensors:
         kind, size = tensor.type(), _bytes(tensor)      # type: ignore[attr-defined]

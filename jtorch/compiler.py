@@ -1,4 +1,4 @@
-"""torch.compile and torch.compiler, which jtorch accepts. The engine compiles repeated work without them."""
+"""torch.compile and torch.compiler: accepted, with nothing to do. What repeats is compiled anyway, without being asked."""
 from __future__ import annotations
 
 import contextlib
@@ -19,7 +19,7 @@ def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: 
             backend: str | Callable | None = None, mode: str | None = None, options: dict | None = None,
             name: str | None = None, disable: bool = False, recompile_limit: int | None = None,
             isolate_recompiles: bool = False, shapes_spec: Any = None) -> Any:
-    """Return the module or function itself, since jtorch compiles repeated work anyway. Also works as a decorator.
+    """Return back the module or function: jtorch compiles what repeats by itself. Also a decorator, with arguments or without.
 
     All arguments are accepted and none changes anything; ``jtorch.engine.report()`` says what has been compiled. A module
     stays what it is: no ``_orig_mod.`` in front of the names in its ``state_dict``. RuntimeError where both ``mode`` and
@@ -47,7 +47,7 @@ def _given(model: Any) -> Any:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Return the function itself, or a decorator that does. See torch.compiler.disable."""
+    """Return the function itself, or a decorator that gives it. See torch.compiler.disable."""
     return (lambda f: f) if fn is None else fn
 
 
@@ -63,7 +63,7 @@ assume_constant_result = nested_compile_region = allow_in_graph
 
 
 def is_compiling() -> bool:
-    """Return False: no compiler traces the program. See torch.compiler.is_compiling."""
+    """False: what runs is the program itself. See torch.compiler.is_compiling."""
     return False
 
 
@@ -71,38 +71,38 @@ is_dynamo_compiling = is_exporting = is_compiling
 
 
 def reset() -> None:
-    """Do nothing. See torch.compiler.reset."""
+    """Nothing. See torch.compiler.reset."""
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Do nothing. See torch.compiler.cudagraph_mark_step_begin."""
+    """Nothing. See torch.compiler.cudagraph_mark_step_begin."""
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """Return the only backend, ``xla``. See torch.compiler.list_backends."""
+    """Return the only one there is. See torch.compiler.list_backends."""
     return ["xla"]
 
 
 def set_default_backend(backend: Any) -> None:
-    """Store the backend's name, which has no effect. See torch.compiler.set_default_backend."""
+    """Keep the name; it changes nothing. See torch.compiler.set_default_backend."""
     global _backend
     _backend = backend
 
 
 def get_default_backend() -> Any:
-    """Return the name that was set last. See torch.compiler.get_default_backend."""
+    """What was set last. See torch.compiler.get_default_backend."""
     return _backend
 
 
 @contextlib.contextmanager
 def set_stance(stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None) -> Iterator[None]:
-    """Do nothing, as a context manager or a decorator. See torch.compiler.set_stance."""
+    """Nothing, for a ``with`` block or as a decorator. See torch.compiler.set_stance."""
     if stance not in _STANCES:
         raise RuntimeError(f"invalid torch.compile stance '{stance}'")
     yield
 
 
 def load_compiled_function(*args: Any, **kwargs: Any) -> Any:
-    """Raise NotImplementedError. See torch.compiler.load_compiled_function."""
+    """Not built. See torch.compiler.load_compiled_function."""
     raise NotImplementedError("torch.compiler.load_compiled_function is not built: programs are compiled when they are run, and "
                               "jtorch keeps them on disk by itself.")

@@ -1,4 +1,4 @@
-"""torch.futures: results that another thread or a callback sets."""
+"""torch.futures: results that somebody else sets."""
 from __future__ import annotations
 
 import sys
@@ -28,17 +28,17 @@ class Future(Generic[T]):
         self._callbacks: list[Callable] = []
 
     def done(self) -> bool:
-        """Return whether a value or an error was set."""
+        """Return whether the value is there, or an error."""
         return self._done
 
     def wait(self) -> T:
-        """Wait for the value and return it; raise the error if one was set."""
+        """Return the value, once it is there; raises the error if there is one."""
         with self._changed:
             self._changed.wait_for(self.done)
         return self.value()
 
     def value(self) -> T:
-        """Return the value; raise RuntimeError if none was set yet."""
+        """Return the value that is there; RuntimeError if there is none yet."""
         if not self._done:
             raise RuntimeError("Future.value() was called before the future was completed: call wait() first")
         if self._error is not None:
@@ -57,7 +57,7 @@ class Future(Generic[T]):
             callback(self)
 
     def set_result(self, result: T) -> None:
-        """Set the value, and run the callbacks."""
+        """Set the value, and run what waits for it."""
         self._complete(result, None)
 
     def set_exception(self, result: Any) -> None:
@@ -74,35 +74,30 @@ class Future(Generic[T]):
         callback(self)
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future:
-        """Return a future of ``callback(self)``, which runs once this future is done."""
+        """Return a future of what ``callback`` gives of this one, once this one is done."""
         made: Future = Future()
 
         def run(done: Future) -> None:
             try:
                 made.set_result(callback(done))
-            except Exception as error:  # noqa: BLE001 (the error is raised on wait)
+            except Exception as error:  # noqa: BLE001 (it is raised where somebody waits)
                 made.set_exception(RuntimeError("Got the following error when running the callback: "
                                                 f"{type(error).__name__}: {error}"))
         self._when_done(run)
         return made
 
     def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
-        """Call ``callback(self)`` once this future is done. An exception in the callback is printed."""
+        """Call ``callback`` once this future is done. What it raises is printed."""
         def run(done: Future) -> None:
             try:
                 callback(done)
-            except Exception:  # noqa: BLE001 (PyTorch prints the error)
+            except Exception:  # noqa: BLE001 (nobody waits for it)
                 sys.stderr.write(f"Got the following error when running the callback: {traceback.format_exc()}")
         self._when_done(run)
 
 
 def collect_all(futures: list[Future]) -> Future[list[Future]]:
-    """Return a future that is done once all futures are. Its error is the first future's that has one.
-
-    See torch.futures.collect_all.
-
-    See torch.futures.collect_all.
-    """
+    """Return a future of all futures, done when they are; its error is the first that one of them has. See torch.futures.collect_all."""
     made: Future = Future()
     left, lock = [len(futures)], threading.Lock()
 
@@ -128,5 +123,5 @@ def _complete_all(made: Future, futures: list[Future]) -> None:
 
 
 def wait_all(futures: list[Future]) -> list:
-    """Wait for all futures and return their values; raise the first error. See torch.futures.wait_all."""
+    """Return the values of all; raises the first error. See torch.futures.wait_all."""
     return [future.wait() for future in collect_all(futures).wait()]

@@ -62,12 +62,12 @@ _disabled_torch_function_impl: Any = classmethod(_protocol.disabled)
 
 
 def DisableTorchFunctionSubclass() -> Any:
-    """A block in which no class takes over functions."""
+    """Return a block in which no class takes over functions."""
     return _protocol.switched_off()
 
 
 def DisableTorchFunction() -> Any:
-    """A block in which neither classes nor modes take over functions."""
+    """Return a block in which neither classes nor modes take over functions."""
     return _protocol.switched_off(modes=True)
 
 
@@ -77,7 +77,7 @@ def _dispatch_modes() -> Any:
 
 
 def _DisableTorchDispatch() -> Any:
-    """A block in which neither classes nor modes take over operators."""
+    """Return a block in which neither classes nor modes take over operators."""
     return _dispatch_modes().switched_off()
 
 
@@ -132,12 +132,12 @@ def _show_config() -> str:
 
 
 def _get_cudnn_enabled() -> bool:
-    """Whether cuDNN may be used: ``torch.backends.cudnn.enabled``."""
+    """Return whether cuDNN may be used: ``torch.backends.cudnn.enabled``."""
     return _cudnn.enabled      # type: ignore[attr-defined]
 
 
 def _get_sdp_priority_order() -> list[int]:
-    """The order in which PyTorch tries ways to compute attention. XLA has one way."""
+    """Return the order in which PyTorch tries ways to compute attention. XLA has one way."""
     return [1, 2, 0, 3, 4]
 
 
@@ -146,28 +146,28 @@ def _log_api_usage_once(event: str) -> None:
 
 
 def _are_functorch_transforms_active() -> bool:
-    """Whether the caller runs inside ``vmap`` or a derivative of ``torch.func``."""
+    """Return whether the caller runs inside ``vmap`` or a derivative of ``torch.func``."""
     return _mode.transformed or _a_vmap_is_running() or not _trace_state_clean()
 
 
 def _get_accelerator(check: bool | None = None) -> device:
-    """The accelerator; the CPU where there is none."""
+    """Return the accelerator; the CPU where there is none."""
     found = _accelerator_type()
     return device("cpu" if found is None else found)
 
 
 def _get_privateuse1_backend_name() -> str:
-    """The name of a backend of one's own: none can be registered."""
+    """Return the name of a backend of one's own: none can be registered."""
     return "privateuseone"
 
 
 def _get_default_device() -> str:
-    """The type of the default device."""
+    """Return the type of the default device."""
     return _default_device().type
 
 
 def _is_alias_of(first: Tensor, second: Tensor) -> bool:
-    """Whether two tensors share memory."""
+    """Return whether two tensors share memory."""
     return first._storage is second._storage
 
 
@@ -195,19 +195,19 @@ def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
 
 
 def _current_graph_task_id() -> int:
-    """The number of the backward that is running; -1 outside of one."""
+    """Return the number of the backward that is running; -1 outside of one."""
     return -1 if _running.task is None else _running.task.id
 
 
 def _current_autograd_node() -> Any:
-    """The node whose backward runs; None outside of a backward. NotImplementedError where anomaly detection is off."""
+    """Return the node whose backward runs; None outside of a backward. NotImplementedError where anomaly detection is off."""
     if _running.task is not None and _running.node is None:
         raise NotImplementedError("torch._C._current_autograd_node is known inside torch.autograd.detect_anomaly() only")
     return _running.node
 
 
 def _will_engine_execute_node(node: Any) -> bool:
-    """Whether the backward that runs comes to a node; RuntimeError outside of a backward."""
+    """Return whether the backward that runs comes to a node; RuntimeError outside of a backward."""
     if _running.task is None:
         raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
     return _running.task.will_run(node)
@@ -224,7 +224,7 @@ class _WeakTensorRef:
         self._ref = _weakref.ref(tensor)
 
     def expired(self) -> bool:
-        """Whether the tensor is gone."""
+        """Return whether the tensor is gone."""
         return self._ref() is None
 
 
@@ -241,7 +241,7 @@ _VariableFunctions = _VariableFunctionsClass
 
 
 def _functions_of(name: str) -> _ModuleType:
-    """The module in which PyTorch's pickles look for the functions of a namespace: ``_linalg.linalg_det``."""
+    """Return the module in which PyTorch's pickles look for the functions of a namespace: ``_linalg.linalg_det``."""
     made = _ModuleType(f"jtorch._C._{name}", f"torch._C._{name}")
     made.__getattr__ = lambda asked: getattr(getattr(_sys.modules["jtorch"], name), asked.removeprefix(f"{name}_"))     # type: ignore[method-assign]
     _sys.modules[made.__name__] = made

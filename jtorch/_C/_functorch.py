@@ -12,7 +12,7 @@ from jtorch.tensor import Tensor
 
 
 def is_batchedtensor(t: Any) -> bool:
-    """Whether a tensor stands for all samples of a ``vmap`` that is being run."""
+    """Return whether a tensor stands for all samples of a ``vmap`` that is being run."""
     if not isinstance(t, Tensor):
         return False
     value = value_of(t.detach())

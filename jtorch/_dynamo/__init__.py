@@ -43,7 +43,7 @@ def graph_break(msg: str = "") -> None:
 
 
 def substitute_in_graph(original_fn: Callable, **kwargs: Any) -> Callable:
-    """A decorator that gives the function itself. See torch._dynamo.substitute_in_graph."""
+    """Return a decorator that gives the function itself. See torch._dynamo.substitute_in_graph."""
     return lambda fn: fn
 
 

@@ -35,7 +35,7 @@ check_if_inductor_supported = check_if_dynamo_supported
 
 
 def optimize(backend: Any = "inductor", **kwargs: Any) -> Callable:
-    """A decorator that does what ``torch.compile`` does. See torch._dynamo.optimize."""
+    """Return a decorator that does what ``torch.compile`` does. See torch._dynamo.optimize."""
     return compile
 
 

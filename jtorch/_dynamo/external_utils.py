@@ -7,5 +7,5 @@ from jtorch.compiler import is_compiling as is_compiling
 
 
 def wrap_inline(fn: Callable) -> Callable:
-    """The function itself."""
+    """Return the function itself."""
     return fn

@@ -16,7 +16,7 @@ compilation_time_metrics: dict[str, list[float]] = {}
 
 
 def is_compile_supported(device_type: Any) -> bool:
-    """Whether ``torch.compile`` can be called: yes, with any device."""
+    """Return whether ``torch.compile`` can be called: yes, with any device."""
     return True
 
 

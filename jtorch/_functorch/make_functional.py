@@ -12,7 +12,7 @@ from jtorch.tensor import Tensor
 
 
 def _parts(model: Module, untracked: bool) -> tuple[Module, dict[str, Any], dict[str, Any]]:
-    """A copy of a model, with its parameters and its buffers."""
+    """Return a copy of a model, with its parameters and its buffers."""
     made = copy.deepcopy(model)
     parameters: dict[str, Any] = dict(made.named_parameters())
     if untracked:
@@ -58,7 +58,7 @@ class FunctionalModuleWithBuffers(Module):
 
 
 def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[FunctionalModule, tuple[Any, ...]]:
-    """A function of (parameters, *arguments), and the parameters. RuntimeError if the model has buffers."""
+    """Return a function of (parameters, *arguments), and the parameters. RuntimeError if the model has buffers."""
     if list(model.buffers()):
         raise RuntimeError("make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.")
     return FunctionalModule._create_from(model, disable_autograd_tracking)
@@ -66,7 +66,7 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
 
 def make_functional_with_buffers(model: Module, disable_autograd_tracking: bool = False) -> tuple[
         FunctionalModuleWithBuffers, tuple[Any, ...], tuple[Any, ...]]:
-    """A function of (parameters, buffers, *arguments), the parameters and the buffers."""
+    """Return a function of (parameters, buffers, *arguments), the parameters and the buffers."""
     return FunctionalModuleWithBuffers._create_from(model, disable_autograd_tracking)
 
 
@@ -75,7 +75,7 @@ def _stacked(parts: Sequence[Sequence[Tensor]]) -> tuple[Tensor, ...]:
 
 
 def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[Callable, tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """A function of one model of several alike, and their parameters and buffers stacked for vmap."""
+    """Return a function of one model of several alike, and their parameters and buffers stacked for vmap."""
     if not models:
         raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
     if len({m.training for m in models}) > 1:

@@ -13,7 +13,7 @@ in_dims_t = out_dims_t = int | tuple[int | None, ...]
 
 
 def _broadcast_to_and_flatten(tree: Any, treespec: Any, is_leaf: Any = None) -> list | None:
-    """The leaves of a tree that is part of another's form, each as often as that has leaves below it; None if it is no part."""
+    """Return the leaves of a tree that is part of another's form, each as often as that has leaves below it; None if it is no part."""
     return spread(tree, treespec)
 
 

@@ -31,7 +31,7 @@ def _check(combine_fn: Any, leaves: _Leaves, dim: Any, reverse: Any, combine_mod
 
 
 def _scan(combine: Callable[[_Leaves, _Leaves], _Leaves], xs: _Leaves) -> _Leaves:
-    """The scan of the first dim: of pairs by recursion, and from these of what lies between."""
+    """Return the scan of the first dim: of pairs by recursion, and from these of what lies between."""
     n = xs[0].shape[0]
     if n < 2:
         return xs
@@ -48,7 +48,7 @@ def _interleaved(even: Any, odd: Any) -> Any:
 
 
 def associative_scan(combine_fn: Callable, xs: Any, dim: int, reverse: bool = False, combine_mode: str = "pointwise") -> Any:
-    """The inclusive scan of a tree of tensors along ``dim`` by an associative function of two such trees.
+    """Return the inclusive scan of a tree of tensors along ``dim`` by an associative function of two such trees.
 
     Args:
         combine_fn: makes one tree of two, for many places at once.

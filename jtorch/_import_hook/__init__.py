@@ -26,7 +26,7 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Serves ``torch`` and every ``torch.*`` from the jtorch module of the same name."""
 
     def find_spec(self, fullname, path=None, target=None):
-        """A spec for torch's names; None for all others."""
+        """Return a spec for torch's names; None for all others."""
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
         own = _own(fullname)
@@ -35,14 +35,14 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=is_package)
 
     def create_module(self, spec):
-        """The jtorch module itself, so that ``torch.nn is jtorch.nn``."""
+        """Return the jtorch module itself, so that ``torch.nn is jtorch.nn``."""
         return _jtorch_module(spec.name)
 
     def exec_module(self, module):
         """Nothing: the module is loaded already."""
 
     def get_code(self, fullname):
-        """The code of a module that is run as a program: ``python -m torch.distributed.run``."""
+        """Return the code of a module that is run as a program: ``python -m torch.distributed.run``."""
         found = _own(fullname)
         return found.loader.get_code(found.name) if found is not None and hasattr(found.loader, "get_code") else None
 
@@ -82,7 +82,7 @@ def _jtorch_module(name: str) -> ModuleType:
 
 
 def install() -> None:
-    """Makes ``import torch`` in this process give jtorch."""
+    """Make ``import torch`` in this process give jtorch."""
     if not any(isinstance(f, TorchFinder) for f in sys.meta_path):
         sys.meta_path.insert(0, TorchFinder())
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
@@ -95,7 +95,7 @@ def install() -> None:
 
 
 def serves_processes() -> bool:
-    """Whether ``import torch`` gives jtorch in processes that are started from here."""
+    """Return whether ``import torch`` gives jtorch in processes that are started from here."""
     if os.environ.get("PYTHONPATH", "").startswith(FOLDER):
         return True
     from importlib.metadata import distributions  # seldom asked for
@@ -103,7 +103,7 @@ def serves_processes() -> bool:
 
 
 def is_ours(found: Distribution | None) -> bool:
-    """Whether a distribution that calls itself torch is this package's."""
+    """Return whether a distribution that calls itself torch is this package's."""
     return found is not None and (found.read_text("INSTALLER") or "").strip() == INSTALLER
 
 

@@ -46,7 +46,7 @@ class Paths:
             self.below.setdefault(parent, set()).add(short)
 
     def name(self, module: ModuleType, path: str) -> None:
-        """Gives a module PyTorch's name, what is in it its homes, and lets it find what it lacks. Twice is as good as once."""
+        """Return a module PyTorch's name, what is in it its homes, and let it find what it lacks. Twice is as good as once."""
         if path in self.own:
             module.__name__ = _torch_name(path)
             sys.modules.setdefault(_torch_name(path), module)
@@ -118,7 +118,7 @@ class Paths:
             module.__file__ = file
 
     def make(self, path: str) -> ModuleType | None:
-        """A module of PyTorch's that is not here, of things that are; None where PyTorch has none."""
+        """Return a module of PyTorch's that is not here, of things that are; None where PyTorch has none."""
         if path not in self.spaces or path in self.own:
             return None
         made = ModuleType(_torch_name(path), f"What PyTorch has in {_torch_name(path)}.")

@@ -14,7 +14,7 @@ _MODES: dict[str, dict[str, bool]] = {
 
 
 def list_mode_options(mode: str | None = None, dynamic: bool | None = None) -> dict[str, Any]:
-    """The options that each mode of ``torch.compile`` sets in PyTorch. See torch._inductor.list_mode_options."""
+    """Return the options that each mode of ``torch.compile`` sets in PyTorch. See torch._inductor.list_mode_options."""
     try:
         return dict(_MODES[mode]) if mode else {name: dict(options) for name, options in _MODES.items()}
     except KeyError:
@@ -22,7 +22,7 @@ def list_mode_options(mode: str | None = None, dynamic: bool | None = None) -> d
 
 
 def list_options() -> list[str]:
-    """The names of the options. See torch._inductor.list_options."""
+    """Return the names of the options. See torch._inductor.list_options."""
     return sorted(config.to_dict())     # type: ignore[attr-defined]
 
 

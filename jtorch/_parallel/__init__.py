@@ -1,1 +1,1 @@
-"""Tensors and modules that several processes share. The public names are those of torch.distributed.tensor, fsdp, checkpoint."""
+"""Sharded tensors and modules. The public names are in torch.distributed.tensor, fsdp, checkpoint and pipelining."""

@@ -1,4 +1,4 @@
-"""How a function of DTensors is run: by a rule on the ranks' parts, or, without one, on whole tensors."""
+"""Calls of functions with DTensors: by a rule on the ranks' shards, or on whole tensors where no rule exists."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from jtorch._parallel.rules import HANDLERS, RULES
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
-# What a part answers as the whole does.
+# These functions give the same result for a rank's shard as for the whole tensor.
 AS_ITS_PART = set("requires_grad_ is_floating_point is_complex is_signed element_size get_device retain_grad is_inference "
                    "register_post_accumulate_grad_hook is_shared share_memory_ __hash__ __format__ __dir__ data_ptr "
                    "untyped_storage storage_offset _version is_pinned is_nonzero_ __setstate__ is_tensor is_same_size_ "
@@ -26,7 +26,7 @@ AS_ITS_PART = set("requires_grad_ is_floating_point is_complex is_signed element
 
 
 def name_of(func: Callable) -> str:
-    """A function's name; an in-place form's without its underscore, an operator's as the function's."""
+    """Return the name of a function without an in-place form's underscore; an operator has its function's name."""
     name = getattr(func, "__name__", str(func))
     if name.startswith("__") and name.endswith("__"):
         return OPERATORS.get(name[2:-2], name)
@@ -45,7 +45,7 @@ OPERATORS = {"truediv": "div", "rtruediv": "div", "itruediv": "div", "floordiv":
 
 
 def writes_first(func: Callable) -> bool:
-    """Whether a function is an in-place form."""
+    """Return whether a function is an in-place form, which writes to its first argument."""
     name = getattr(func, "__name__", "")
     if name.startswith("__"):
         return name[2:-2] in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "ipow", "imod", "iand", "ior", "ixor")
@@ -53,7 +53,7 @@ def writes_first(func: Callable) -> bool:
 
 
 def run(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """A function some of whose arguments are DTensors."""
+    """Run a function with DTensors among its arguments."""
     if isinstance(func, MethodWrapperType) or getattr(func, "__name__", "") in AS_ITS_PART:
         return _of_part(func, args, kwargs)
     name = name_of(func)
@@ -69,7 +69,7 @@ def run(func: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def _into(func: Callable, args: tuple, kwargs: dict) -> DTensor:
-    """Runs a function, and writes its result where ``out=`` says; that stays where it lies."""
+    """Run a function and copy its result into the DTensor ``out=``, which keeps its placements."""
     out = kwargs.pop("out")
     made = func(*args, **kwargs)
     if not isinstance(out, DTensor) or not isinstance(made, DTensor) or made._spec.shape != out._spec.shape:
@@ -85,7 +85,7 @@ def _of_part(func: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def check_not_mixed(name: str, args: tuple, kwargs: dict) -> None:
-    """PyTorch's error where there are plain tensors of several elements among DTensors."""
+    """Raise PyTorch's error if plain tensors of more than one element are mixed with DTensors."""
     for t in flatten((args, kwargs))[0]:
         if isinstance(t, Tensor) and not isinstance(t, DTensor) and not is_on_mesh(t) and not (t.numel() == 1 and t.dim() <= 1):
             kind = "Tensor" if name in ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge") else "default"
@@ -95,7 +95,7 @@ def check_not_mixed(name: str, args: tuple, kwargs: dict) -> None:
 
 
 def _mesh_of(func: Callable, given: list[DTensor]) -> Any:
-    """The first argument's mesh, in which this rank has a part."""
+    """Return the first argument's mesh; NotImplementedError if this rank is not in it."""
     mesh = given[0]._spec.mesh
     if mesh.get_coordinate() is None:
         raise NotImplementedError(f"torch.{name_of(func)} of DTensors is not built on a rank that is not in their mesh: call it "
@@ -106,7 +106,7 @@ def _mesh_of(func: Callable, given: list[DTensor]) -> Any:
 # ---------------------------------------------------------------- by a rule
 
 def by_rule(func: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
-    """Brings the arguments to where a rule wants them, and runs the function on their parts."""
+    """Redistribute the arguments as a rule needs them, and run the function on this rank's shards."""
     given = [t for t in flatten((args, kwargs))[0] if isinstance(t, DTensor)]
     mesh = _mesh_of(func, given)
     if any(t._spec.mesh != mesh for t in given):
@@ -153,14 +153,14 @@ def _wrapped_one(t: Tensor, rule: Rule, i: int, placements: Any, mesh: Any) -> A
 
 
 def _of_its_own(t: Tensor) -> Tensor:
-    """A tensor whose class can be changed."""
+    """Return ``t`` as a plain Tensor, whose class can be changed."""
     return t if type(t) is Tensor else local_of(t)
 
 
 # ---------------------------------------------------------------- without one
 
 def by_wholes(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """Runs a function on whole tensors, on each rank."""
+    """Run a function on whole tensors, on every rank."""
     mesh = _mesh_of(func, [t for t in flatten((args, kwargs))[0] if isinstance(t, DTensor)])
     everywhere = (Replicate(),) * mesh.ndim
     parts = tree_map(lambda t: local_of(moved(t, everywhere)) if isinstance(t, DTensor) else t, (args, kwargs))

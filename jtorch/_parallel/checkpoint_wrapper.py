@@ -1,4 +1,4 @@
-"""Modules that compute again what they would save. See torch.distributed.algorithms._checkpoint.checkpoint_wrapper."""
+"""Wrappers for activation checkpointing. See torch.distributed.algorithms._checkpoint.checkpoint_wrapper."""
 from __future__ import annotations
 
 import enum
@@ -16,20 +16,20 @@ _CHECKPOINT_PREFIX = _CHECKPOINT_WRAPPED_MODULE + "."
 
 
 class CheckpointImpl(enum.Enum):
-    """Which checkpoint a wrapper makes: with ``use_reentrant`` or without."""
+    """The kind of checkpoint: reentrant or not."""
 
     REENTRANT = enum.auto()
     NO_REENTRANT = enum.auto()
 
 
 def _renamed(state_dict: dict[str, Any], old: str, new: str) -> None:
-    """Gives the entries whose names begin with ``old`` names that begin with ``new``, in their order."""
+    """Rename the entries that begin with ``old`` so that they begin with ``new``, in place and in order."""
     for key in [key for key in state_dict if key.startswith(old)] if old != new else ():
         state_dict[new + key.removeprefix(old)] = state_dict.pop(key)
 
 
 class ActivationWrapper(Module):
-    """A module in another one. State dicts and parameters have the inner module's names."""
+    """A module that wraps another. State dicts and parameters have the inner module's names."""
 
     def __init__(self, mod: Module):
         super().__init__()
@@ -38,7 +38,7 @@ class ActivationWrapper(Module):
         self.register_load_state_dict_pre_hook(self._pre_load_state_dict_hook)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """ValueError: a subclass says what is done."""
+        """Raise ValueError: subclasses define ``forward``."""
         raise ValueError("Subclasses should implement forward().")
 
     def __getattr__(self, name: str) -> Any:
@@ -51,7 +51,7 @@ class ActivationWrapper(Module):
         return self._checkpoint_wrapped_module[key]     # type: ignore[index]
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator:
-        """Without what the wrapper adds to names."""
+        """Yield the parameters under names without the wrapper's prefix."""
         for name, p in super().named_parameters(*args, **kwargs):
             yield name.replace(_CHECKPOINT_PREFIX, ""), p
 
@@ -66,16 +66,16 @@ class ActivationWrapper(Module):
 
 
 class OffloadWrapper(ActivationWrapper):
-    """A module that keeps what it saves for backward on the CPU."""
+    """A wrapper that keeps the tensors saved for backward on the CPU."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The module's result."""
+        """Run the wrapped module."""
         with save_on_cpu(pin_memory=True):
             return self._checkpoint_wrapped_module(*args, **kwargs)
 
 
 class CheckpointWrapper(ActivationWrapper):
-    """A module that computes again in backward what it would save."""
+    """A wrapper that recomputes the module's activations in backward instead of saving them."""
 
     def __init__(self, mod: Module, checkpoint_impl: CheckpointImpl = CheckpointImpl.NO_REENTRANT,
                  checkpoint_fn: Callable | None = None, **checkpoint_fn_kwargs: Any):
@@ -85,7 +85,7 @@ class CheckpointWrapper(ActivationWrapper):
         self.checkpoint_fn = functools.partial(checkpoint_fn or checkpoint, **options, **checkpoint_fn_kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The module's result."""
+        """Run the wrapped module under a checkpoint."""
         if self.checkpoint_impl is not CheckpointImpl.REENTRANT or not kwargs:
             return self.checkpoint_fn(self._checkpoint_wrapped_module, *args, **kwargs)
 
@@ -96,15 +96,24 @@ class CheckpointWrapper(ActivationWrapper):
 
 
 def offload_wrapper(module: Module) -> Module:
-    """Return a module that keeps what it saves for backward on the CPU."""
+    """Wrap a module so that the tensors it saves for backward are kept on the CPU."""
     return OffloadWrapper(module)
 
 
 def checkpoint_wrapper(module: Module, checkpoint_impl: CheckpointImpl = CheckpointImpl.NO_REENTRANT,
                        checkpoint_fn: Callable | None = None, **checkpoint_fn_kwargs: Any) -> Module:
-    """Return a module that computes again in backward what it would save.
+    """Wrap a module so that backward recomputes its activations.
 
-    ``checkpoint_fn`` is called with the module and its arguments instead of ``torch.utils.checkpoint.checkpoint``.
+    Args:
+        module: the module.
+        checkpoint_impl: the kind of checkpoint.
+        checkpoint_fn: a function that is called with the module and its arguments, in place of
+            ``torch.utils.checkpoint.checkpoint``.
+        checkpoint_fn_kwargs: further arguments of the checkpoint function.
+
+    Returns:
+        The wrapper.
+
     """
     return CheckpointWrapper(module, checkpoint_impl, checkpoint_fn, **checkpoint_fn_kwargs)
 
@@ -112,7 +121,7 @@ def checkpoint_wrapper(module: Module, checkpoint_impl: CheckpointImpl = Checkpo
 def apply_activation_checkpointing(model: Module, checkpoint_wrapper_fn: Callable = checkpoint_wrapper,
                                    check_fn: Callable[[Module], bool] = lambda _: True,
                                    auto_wrap_policy: Callable | None = None) -> None:
-    """Put the modules within a model that ``check_fn`` or a policy chooses into wrappers, in place, and not the model itself."""
+    """Wrap the submodules that ``check_fn`` or a policy selects, in place; the model itself is not wrapped."""
     _wrap_within(model, auto_wrap_policy or functools.partial(lambda_auto_wrap_policy, lambda_fn=check_fn), checkpoint_wrapper_fn)
 
 
@@ -121,7 +130,7 @@ def _numel(module: Module) -> int:
 
 
 def _wrap_within(module: Module, policy: Callable, wrapper: Callable) -> int:
-    """Wraps what a policy chooses within a module; returns how many elements the wrapped modules have."""
+    """Wrap the submodules that a policy selects, and return the number of elements in wrapped modules."""
     if not policy(module=module, recurse=True, nonwrapped_numel=_numel(module)):
         return 0
     wrapped = 0

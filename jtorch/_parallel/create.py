@@ -1,4 +1,4 @@
-"""DTensors of whole tensors, and made on all ranks. See torch.distributed.tensor.distribute_tensor."""
+"""Creation of DTensors. See torch.distributed.tensor.distribute_tensor."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -21,11 +21,26 @@ from jtorch.tensor import Tensor
 
 def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, *,
                       src_data_rank: int | None = 0) -> DTensor:
-    """Spreads a tensor over a mesh: the first rank's, along each dimension. See torch.distributed.tensor.distribute_tensor.
+    """Distribute a tensor over a mesh. See torch.distributed.tensor.distribute_tensor.
+
+    Args:
+        tensor: a leaf tensor. Of several processes, the first rank's along each dimension of the mesh is used.
+        device_mesh: the mesh; the current one, if None.
+        placements: one placement for each dimension of the mesh; replicated on all, if None.
+        src_data_rank: the rank along each dimension whose tensor is used; None if each rank uses its own.
+
+    Returns:
+        The DTensor, of the same shape and dtype.
 
     Raises:
-        RuntimeError: the tensor was computed, and is no leaf.
-        ValueError: not one placement for each dimension of the mesh, or a DTensor that lies otherwise.
+        RuntimeError: the tensor is no leaf.
+        ValueError: another number of placements than the mesh has dimensions, or a DTensor with another mesh or placements.
+
+    >>> from torch.distributed.tensor import Shard
+    >>> mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+    >>> x = torch.distributed.tensor.distribute_tensor(torch.arange(4.), mesh, [Shard(0)])
+    >>> (x * 2).sum().full_tensor()
+    tensor(12.)
 
     """
     mesh = device_mesh or current_mesh()
@@ -68,7 +83,7 @@ def _of_source(full: Tensor, mesh: DeviceMesh, source: int) -> Tensor:
 
 
 def _cut(full: Tensor, spec: Layout) -> Tensor:
-    """This rank's part of a tensor that all ranks have, in memory of its own."""
+    """Return this rank's shard of a tensor that all ranks have, as a copy."""
     if spec.mesh.get_coordinate() is None:
         return full.new_empty(0)        # type: ignore[attr-defined]
     return part_of(full, spec).detach().clone()
@@ -97,38 +112,51 @@ def _made(make: Callable[[tuple[int, ...]], Tensor], size: tuple[int, ...], requ
 
 def zeros(*size: Any, dtype: Any = None, layout: Any = strided, requires_grad: bool = False,
           device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """A DTensor of zeros. See torch.distributed.tensor.zeros."""
+    """Return a DTensor of zeros. See torch.distributed.tensor.zeros.
+
+    Args:
+        size: the shape of the whole tensor, as integers or a sequence.
+        dtype: the dtype; the default dtype, if None.
+        layout: ``torch.strided``.
+        requires_grad: whether autograd records operations on it.
+        device_mesh: the mesh; the current one, if None.
+        placements: one placement for each dimension of the mesh; replicated on all, if None.
+
+    Returns:
+        The DTensor.
+
+    """
     return _made(lambda s: functions.zeros(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements)
 
 
 def ones(*size: Any, dtype: Any = None, layout: Any = strided, requires_grad: bool = False,
          device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """A DTensor of ones. See torch.distributed.tensor.ones."""
+    """Return a DTensor of ones. See torch.distributed.tensor.ones, and ``zeros`` for the arguments."""
     return _made(lambda s: functions.ones(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements)
 
 
 def empty(*size: Any, dtype: Any = None, layout: Any = strided, requires_grad: bool = False,
           device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """A DTensor of any numbers. See torch.distributed.tensor.empty."""
+    """Return a DTensor of arbitrary values. See torch.distributed.tensor.empty, and ``zeros`` for the arguments."""
     return _made(lambda s: functions.empty(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = strided, requires_grad: bool = False,
          device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """A DTensor of one number. See torch.distributed.tensor.full."""
+    """Return a DTensor filled with a number. See torch.distributed.tensor.full, and ``zeros`` for the arguments."""
     return _made(lambda s: functions.full(s, fill_value, dtype=dtype), _size((size,)), requires_grad, layout, device_mesh,
                  placements)
 
 
 def rand(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = strided,
          device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """A DTensor of random numbers in [0, 1): those that one process would draw. See torch.distributed.tensor.rand."""
+    """Return a DTensor of uniform random numbers in [0, 1), the same numbers as one process would draw."""
     return _made(lambda s: random.rand(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements, True)
 
 
 def randn(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = strided,
           device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """A DTensor of normal random numbers: those that one process would draw. See torch.distributed.tensor.randn."""
+    """Return a DTensor of normal random numbers, the same numbers as one process would draw."""
     return _made(lambda s: random.randn(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements, True)
 
 

@@ -1,7 +1,7 @@
-"""DTensor: a tensor of which each rank holds a part. See torch.distributed.tensor.DTensor.
+"""DTensor: a tensor that is sharded over ranks. See torch.distributed.tensor.DTensor.
 
-The object is this rank's part, as any tensor is: it has the part's memory, history and gradient. What differs is what it
-says about itself, and that functions are run by ``calls``.
+The object is a tensor that holds this rank's shard: its memory, history and gradient. It reports the shape of the whole
+tensor, and functions on it run by ``calls``.
 """
 from __future__ import annotations
 
@@ -31,26 +31,29 @@ from jtorch.distributed.device_mesh import DeviceMesh, current_mesh
 from jtorch.serialization.weights_only import add_safe_globals
 from jtorch.tensor import Parameter, Tensor
 
-# Runs a function some of whose arguments are DTensors: filled by ``calls``, which needs the class.
+# Holds the function that runs calls with DTensors. The module ``calls``, which needs the class, sets it.
 runner: dict[str, Callable] = {}
 
 
 class DTensor(Tensor):
-    """A tensor of which each rank of a mesh holds a part. See torch.distributed.tensor.DTensor.
+    """A tensor that is sharded over the ranks of a mesh. See torch.distributed.tensor.DTensor.
 
-    Made by ``distribute_tensor``, ``DTensor.from_local`` and by functions of DTensors.
+    ``distribute_tensor``, ``DTensor.from_local`` and functions of DTensors make them.
 
-        >>> x = distribute_tensor(torch.arange(8.), mesh, [Shard(0)])       # doctest: +SKIP
-        >>> (x * 2).sum().full_tensor()                                     # doctest: +SKIP
+    >>> from torch.distributed.tensor import Shard
+    >>> mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+    >>> x = torch.distributed.tensor.distribute_tensor(torch.arange(8.), mesh, [Shard(0)])
+    >>> (x * 2).sum().full_tensor()
+    tensor(56.)
 
     """
 
     _spec: Layout
-    _asked_by_all = False       # only once there is one: see ``wrapped``
+    _asked_by_all = False       # The function ``wrapped`` enables it with the first DTensor.
 
     @classmethod
     def __torch_function__(cls, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:
-        """Runs a function on the ranks' parts."""
+        """Run a function on the ranks' shards."""
         return runner["run"](func, args, kwargs or {})
 
     # ------------------------------------------------------------ to and from parts
@@ -59,7 +62,21 @@ class DTensor(Tensor):
     def from_local(local_tensor: Tensor, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, *,
                    run_check: bool = False, shape: Any = None, stride: Any = None,
                    grad_placements: Sequence[Placement] | None = None) -> DTensor:
-        """The DTensor of which this is the rank's part. See torch.distributed.tensor.DTensor.from_local."""
+        """Return the DTensor whose shard on this rank is ``local_tensor``. See torch.distributed.tensor.DTensor.from_local.
+
+        Args:
+            local_tensor: this rank's shard.
+            device_mesh: the mesh; the current one, if None.
+            placements: one placement for each dimension of the mesh; replicated on all, if None.
+            run_check: whether the first rank's tensor replaces those of the others along replicated dimensions.
+            shape: the shape of the whole tensor, needed for shards of different sizes; computed from even shards, if None.
+            stride: the strides of the whole tensor; given if and only if ``shape`` is.
+            grad_placements: the placements of the gradient that flows back to ``local_tensor``.
+
+        Returns:
+            The DTensor; gradients flow back to ``local_tensor``.
+
+        """
         if isinstance(local_tensor, DTensor):
             raise RuntimeError(f"the local_tensor argument only accepts torch.Tensor but got {type(local_tensor)} value.")
         if bool(shape) != bool(stride):
@@ -70,7 +87,7 @@ class DTensor(Tensor):
             return _of_own_parts(local_tensor, mesh, given)
         whole = tuple(shape) if shape else whole_shape(local_tensor.shape, mesh, given)
         steps = tuple(stride) if stride else whole_stride(local_tensor.stride(), whole)
-        if mesh.get_coordinate() is None:       # this rank has none of it
+        if mesh.get_coordinate() is None:       # This rank is not in the mesh and has no shard.
             local_tensor, run_check = local_tensor.new_empty(0, requires_grad=local_tensor.requires_grad), False    # type: ignore[attr-defined]
         if run_check:
             local_tensor = broadcast_from_first(local_tensor, mesh, given)
@@ -80,7 +97,12 @@ class DTensor(Tensor):
         return wrapped(as_subclass(local_tensor, Tensor), Layout(mesh, given, whole, steps))
 
     def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
-        """This rank's part. See torch.distributed.tensor.DTensor.to_local."""
+        """Return this rank's shard. See torch.distributed.tensor.DTensor.to_local.
+
+        Args:
+            grad_placements: the placements of the gradient that flows back; those of the tensor, if None.
+
+        """
         local, spec = local_of(self), self._spec
         if grad_placements is None:
             return local
@@ -93,7 +115,23 @@ class DTensor(Tensor):
 
     def redistribute(self, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, *,
                      async_op: bool = False, forward_dtype: Any = None, backward_dtype: Any = None) -> DTensor:
-        """The same tensor with other placements. See torch.distributed.tensor.DTensor.redistribute."""
+        """Return the same tensor with other placements. See torch.distributed.tensor.DTensor.redistribute.
+
+        Args:
+            device_mesh: the tensor's mesh; another is not built.
+            placements: one placement for each dimension of the mesh.
+            async_op: accepted; the call waits in any case.
+            forward_dtype: not built.
+            backward_dtype: not built.
+
+        Returns:
+            The DTensor; gradients flow back through the redistribution.
+
+        Raises:
+            RuntimeError: no placements, or a Partial placement that the tensor does not have.
+            NotImplementedError: another mesh, or a dtype.
+
+        """
         if placements is None:
             raise RuntimeError("placements is needed for redistribute!")
         spec = self._spec
@@ -108,7 +146,7 @@ class DTensor(Tensor):
         return moved(self, wanted)
 
     def full_tensor(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
-        """All of it, on each rank. See torch.distributed.tensor.DTensor.full_tensor."""
+        """Return the whole tensor on each rank. See torch.distributed.tensor.DTensor.full_tensor."""
         whole = moved(self, (Replicate(),) * self._spec.mesh.ndim)
         return whole.to_local(grad_placements=grad_placements)
 
@@ -124,11 +162,11 @@ class DTensor(Tensor):
         return redistribute_without_gradient(local_of(self).detach(), spec.mesh, spec.shape, spec.placements, everywhere)
 
     def _part(self) -> Tensor:
-        """What this rank writes to a checkpoint, and reads from one."""
+        """Return the shard that this rank writes to a checkpoint, or reads from one."""
         return local_of(self).detach()      # type: ignore[attr-defined]
 
     def _take_part(self, part: Tensor) -> None:
-        """Takes what was read into what ``_part`` has given: that is the same memory."""
+        """Do nothing: the checkpoint was read into the memory that ``_part`` returned."""
 
     # ------------------------------------------------------------ what it says about itself
 
@@ -139,20 +177,20 @@ class DTensor(Tensor):
 
     @property
     def placements(self) -> Placements:
-        """How it lies on each dimension of the mesh."""
+        """The placement on each dimension of the mesh."""
         return self._spec.placements
 
     @property
     def shape(self) -> Any:
-        """The size of all of it."""
+        """The size of the whole tensor."""
         return size_of(self._spec.shape)
 
     def size(self, dim: int | None = None) -> Any:
-        """The size of all of it, or of one dim."""
+        """Return the size of the whole tensor, or of one dim."""
         return self.shape if dim is None else self._spec.shape[dim]
 
     def stride(self, dim: int | None = None) -> Any:
-        """The strides of all of it."""
+        """Return the strides of the whole tensor, or of one dim."""
         return self._spec.stride if dim is None else self._spec.stride[dim]
 
     @property
@@ -161,19 +199,19 @@ class DTensor(Tensor):
         return len(self._spec.shape)
 
     def dim(self) -> int:
-        """The number of dims."""
+        """Return the number of dims."""
         return len(self._spec.shape)
 
     ndimension = dim
 
     def numel(self) -> int:
-        """The number of elements of all of it."""
+        """Return the number of elements of the whole tensor."""
         return self.shape.numel()
 
     nelement = numel
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether all of it were contiguous."""
+        """Return whether the strides of the whole tensor are contiguous."""
         return self._spec.stride == contiguous_stride(self._spec.shape)
 
     def __len__(self) -> int:
@@ -189,7 +227,7 @@ class DTensor(Tensor):
 
     @property
     def grad(self) -> Any:
-        """The gradient, which lies as the tensor does."""
+        """The gradient, with the tensor's placements."""
         with switched_off():
             g = _GRAD.__get__(self)
         if g is not None and not isinstance(g, DTensor):
@@ -243,14 +281,14 @@ class DTensor(Tensor):
         return made.requires_grad_(requires_grad)
 
     def _adopt(self, t: Tensor) -> Tensor:
-        """An optimizer's state for this parameter lies as it does."""
+        """Return an optimizer state of the shard's shape as a DTensor with this parameter's placements."""
         if type(t) is not Tensor or t.dim() == 0 or t.shape != local_of(self).shape:
             return t
         return wrapped(t, self._spec)
 
     @property
     def data(self) -> Any:
-        """The same memory without history."""
+        """A DTensor of the same memory without history."""
         return wrapped(local_of(self).detach(), self._spec)
 
     @data.setter
@@ -260,7 +298,7 @@ class DTensor(Tensor):
         self._spec = value._spec
 
     def detach(self) -> DTensor:
-        """The same memory without history."""
+        """Return a DTensor of the same memory without history."""
         return self.data
 
     def __deepcopy__(self, memo: dict) -> Any:
@@ -277,7 +315,7 @@ _GRAD, _DATA, _REGISTER_HOOK = Tensor.__dict__["grad"], Tensor.__dict__["data"],
 
 
 class DTensorParameter(DTensor, Parameter):
-    """A DTensor that modules register as theirs."""
+    """A DTensor that is a parameter of a module."""
 
     def __new__(cls, data: DTensor, requires_grad: bool = True) -> Any:
         return data._as_parameter(requires_grad)
@@ -288,7 +326,9 @@ def _rebuilt(local: Tensor, spec: Layout, is_parameter: bool, requires_grad: boo
 
 
 def wrapped(local: Tensor, spec: Layout, cls: type = DTensor) -> Any:
-    """``local``, which nobody else has, as a DTensor. From the first on, functions written by hand ask for DTensors."""
+    """Turn ``local``, a tensor without other references, into a DTensor. The first call makes handwritten functions dispatch
+    DTensors.
+    """
     if not runner:
         importlib.import_module("jtorch._parallel.calls")
         intercept_written()
@@ -299,7 +339,7 @@ def wrapped(local: Tensor, spec: Layout, cls: type = DTensor) -> Any:
 
 
 def _of_own_parts(t: Tensor, mesh: DeviceMesh, placements: Placements) -> DTensor:
-    """What ``from_local`` gives in one process, where no part is this process's own: only what all devices have is clear."""
+    """Return what ``from_local`` gives for a mesh of this process's devices; only replicated placements are defined there."""
     if not all(isinstance(p, Replicate) for p in placements):
         raise NotImplementedError(f"DTensor.from_local with placements {placements}: it is one process's devices, and none "
                                   "of them is its own. distribute_tensor() splits a whole tensor.")
@@ -307,7 +347,7 @@ def _of_own_parts(t: Tensor, mesh: DeviceMesh, placements: Placements) -> DTenso
 
 
 def local_of(t: Any) -> Tensor:
-    """This rank's part of a DTensor; another tensor itself."""
+    """Return this rank's shard of a DTensor; other tensors unchanged."""
     if not isinstance(t, DTensor):
         return t
     with switched_off():
@@ -315,8 +355,8 @@ def local_of(t: Any) -> Tensor:
 
 
 def moved(t: DTensor, wanted: Placements) -> DTensor:
-    """The same tensor with other placements."""
+    """Return the same tensor with other placements."""
     return t._moved(wanted)
 
 
-add_safe_globals([_rebuilt, Layout, DeviceMesh, Shard, Replicate, Partial, _StridedShard])        # what files of DTensors name
+add_safe_globals([_rebuilt, Layout, DeviceMesh, Shard, Replicate, Partial, _StridedShard])        # Files of DTensors name these.

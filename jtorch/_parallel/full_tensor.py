@@ -1,4 +1,4 @@
-"""DTensors as the tensors that they are parts of, on each rank, without gradients."""
+"""Conversion of DTensors to whole tensors on each rank, without gradients."""
 from __future__ import annotations
 
 from typing import Any
@@ -8,10 +8,10 @@ from jtorch._parallel.dtensor import DTensor
 
 
 def full_tensor(t: Any) -> Any:
-    """All of a DTensor, without a gradient; anything else itself."""
+    """Return the whole tensor of a DTensor, without a gradient; any other object unchanged."""
     return t._whole() if isinstance(t, DTensor) else t
 
 
 def full_tensors(tree: Any) -> Any:
-    """Anything, with all DTensors in it whole."""
+    """Replace all DTensors in a tree by whole tensors."""
     return tree_map(full_tensor, tree)

@@ -1,4 +1,4 @@
-"""Where the parts of a tensor lie on a mesh: pure functions of sizes and placements."""
+"""The layout of a tensor's shards on a mesh: pure functions of sizes and placements."""
 from __future__ import annotations
 
 import math
@@ -15,7 +15,7 @@ Placements = tuple[Placement, ...]
 
 @dataclass(frozen=True)
 class Layout:
-    """A tensor of all ranks: its mesh, its placement on each dimension of the mesh, its size and stride as a whole."""
+    """The layout of a distributed tensor: its mesh, its placements, and the size and strides of the whole tensor."""
 
     mesh: DeviceMesh
     placements: Placements
@@ -29,7 +29,7 @@ class Layout:
 
 
 def normalized(placements: Sequence[Placement] | None, mesh: DeviceMesh, ndim: int) -> Placements:
-    """As many placements as the mesh has dimensions, with dims counted from the front."""
+    """Return one placement for each dimension of the mesh, with non-negative dims."""
     if placements is None:
         return (Replicate(),) * mesh.ndim
     made = [_from_front(p, ndim) for p in placements]
@@ -46,14 +46,14 @@ def _from_front(p: Placement, ndim: int) -> Placement:
 
 
 def order(placements: Placements, dim: int) -> list[int]:
-    """The dimensions of the mesh that split a dimension of the tensor, in the order in which they do."""
+    """Return the mesh dimensions that split a tensor dimension, in the order of splitting."""
     found = [i for i, p in enumerate(placements) if isinstance(p, Shard) and p.dim == dim]
     return sorted(found, key=lambda i: isinstance(placements[i], _StridedShard))
 
 
 def local_part(shape: Sequence[int], mesh: DeviceMesh, placements: Placements,
                coordinate: Sequence[int] | None = None) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(sizes, offsets) of the part of the rank at ``coordinate``: this process's, if not given."""
+    """Return the sizes and offsets of the shard at ``coordinate``; of this process's shard, if None."""
     at = mesh.get_coordinate() if coordinate is None else coordinate
     if at is None:
         return (0,) * len(shape), (0,) * len(shape)
@@ -66,7 +66,7 @@ def local_part(shape: Sequence[int], mesh: DeviceMesh, placements: Placements,
 
 
 def whole_shape(local: Sequence[int], mesh: DeviceMesh, placements: Placements) -> tuple[int, ...]:
-    """The size of a tensor of which each rank has a part of this size."""
+    """Return the size of the whole tensor whose shards all have the size ``local``."""
     shape = list(local)
     for i, p in enumerate(placements):
         if isinstance(p, Shard):
@@ -75,7 +75,7 @@ def whole_shape(local: Sequence[int], mesh: DeviceMesh, placements: Placements) 
 
 
 def whole_stride(local_stride: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a tensor of this size whose dims follow one another in memory as a part's do."""
+    """Return the strides of a dense tensor of this shape whose dims have the same order in memory as the shard's."""
     stride, step = [1] * len(shape), 1
     for dim in sorted(range(len(shape)), key=lambda d: (local_stride[d], -d)):
         stride[dim] = step
@@ -84,20 +84,20 @@ def whole_stride(local_stride: Sequence[int], shape: Sequence[int]) -> tuple[int
 
 
 def contiguous_stride(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a contiguous tensor."""
+    """Return the strides of a contiguous tensor."""
     return tuple([math.prod([max(n, 1) for n in shape[i + 1:]]) for i in range(len(shape))])
 
 
 def is_even(size: int, n: int) -> bool:
-    """Whether ``n`` parts are equally long."""
+    """Return whether ``n`` parts have equal sizes."""
     return size % n == 0
 
 
 def of_gradient(placements: Placements) -> Placements:
-    """Where the gradient of a tensor lies: a part of a sum has the gradient of the sum."""
+    """Return the placements of a tensor's gradient: each term of a Partial tensor has the gradient of the sum."""
     return tuple([Replicate() if isinstance(p, Partial) else p for p in placements])
 
 
 def current(placements: Any) -> tuple:
-    """Placements as a tuple."""
+    """Return placements as a tuple."""
     return tuple(placements)

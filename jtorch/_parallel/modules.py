@@ -17,7 +17,7 @@ from jtorch.tensor import Parameter
 
 
 def replicate(module: Module, mesh: DeviceMesh) -> None:
-    """Makes parameters and buffers of a module itself, where they are none, DTensors that all ranks have."""
+    """Replace the plain parameters and buffers of one module by replicated DTensors."""
     everywhere = [Replicate()] * mesh.ndim
     for name, p in list(module._parameters.items()):
         if p is not None and not isinstance(p, DTensor):
@@ -29,13 +29,26 @@ def replicate(module: Module, mesh: DeviceMesh) -> None:
 
 def distribute_module(module: Module, device_mesh: DeviceMesh | None = None, partition_fn: Callable | None = None,
                       input_fn: Callable | None = None, output_fn: Callable | None = None) -> Module:
-    """Makes a module's parameters DTensors, and its inputs and outputs what two functions make of them.
+    """Replace a module's parameters by DTensors. See torch.distributed.tensor.distribute_module.
 
-    See torch.distributed.tensor.distribute_module.
+    Args:
+        module: the module, which is changed in place.
+        device_mesh: the mesh; the current one, if None.
+        partition_fn: a function of (name, submodule, mesh) that replaces parameters; the others become replicated.
+        input_fn: a function of (module, inputs, mesh) that converts the module's inputs.
+        output_fn: a function of (module, outputs, mesh) that converts the module's outputs.
+
+    Returns:
+        The module.
 
     Raises:
-        RuntimeError: it was called for this module before.
-        ValueError: a function that takes another number of arguments.
+        RuntimeError: the module was distributed before.
+        ValueError: ``input_fn`` or ``output_fn`` takes another number of arguments.
+
+    >>> mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+    >>> net = torch.distributed.tensor.distribute_module(torch.nn.Linear(2, 2), mesh)
+    >>> net.weight.placements
+    (Replicate(),)
 
     """
     mesh = device_mesh or current_mesh()
@@ -66,16 +79,25 @@ def _with_mesh(fn: Callable, mesh: DeviceMesh, name: str, what: str) -> Callable
 
 def parallelize_module(module: Module, device_mesh: DeviceMesh | None = None, parallelize_plan: Any = None, *,
                        src_data_rank: int | None = 0) -> Module:
-    """Spreads modules over a mesh of one dimension, as a plan says. See torch.distributed.tensor.parallel.parallelize_module.
+    """Shard modules over a mesh of one dimension, as a plan says. See torch.distributed.tensor.parallel.parallelize_module.
 
     Args:
-        module: the module.
-        device_mesh: the mesh.
-        parallelize_plan: a style, or styles by the names of modules, in which ``*`` and ``?`` may stand.
-        src_data_rank: whose parameters are taken; None for each rank's own.
+        module: the module, which is changed in place.
+        device_mesh: the mesh; the current one, if None.
+        parallelize_plan: a style, or a dict of styles by submodule names, in which ``*`` and ``?`` are wildcards.
+        src_data_rank: the rank whose parameters are used; None if each rank uses its own.
+
+    Returns:
+        The module.
 
     Raises:
-        TypeError: a plan of another kind.
+        TypeError: a plan of another type.
+
+    >>> from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
+    >>> mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+    >>> net = parallelize_module(torch.nn.Sequential(torch.nn.Linear(2, 4)), mesh, {"0": ColwiseParallel()})
+    >>> net[0].weight.placements
+    (Shard(dim=0),)
 
     """
     mesh = device_mesh or current_mesh()

@@ -1,4 +1,4 @@
-"""The name by which pickles of earlier versions refer to ``jtorch._parallel.spmd``."""
+"""The earlier name of ``jtorch._parallel.spmd``, which older pickles refer to."""
 from __future__ import annotations
 
 import sys

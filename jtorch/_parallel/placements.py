@@ -1,44 +1,45 @@
-"""How a tensor lies on one dimension of a mesh. See torch.distributed.tensor.placement_types."""
+"""Placements: the layout of a tensor on one dimension of a mesh. See torch.distributed.tensor.placement_types."""
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 
 def part(size: int, n: int, at: int) -> tuple[int, int]:
-    """(offset, length) of part ``at`` of ``n``, as torch.chunk cuts."""
+    """Return the offset and length of part ``at`` of ``n``, as torch.chunk splits."""
     width = -(-size // n) if size else 0
     offset = min(width * at, size)
     return offset, min(width, size - offset)
 
 
 class Placement:
-    """How a tensor lies on one dimension of a mesh. See torch.distributed.tensor.placement_types.Placement."""
+    """The layout of a tensor on one dimension of a mesh. See torch.distributed.tensor.placement_types.Placement."""
 
     def is_shard(self, dim: int | None = None) -> bool:
-        """Whether each rank has a part, along ``dim``."""
+        """Return whether the tensor is sharded, along ``dim`` if it is given."""
         return isinstance(self, Shard) and dim in (None, self.dim)
 
     def is_replicate(self) -> bool:
-        """Whether each rank has all of it."""
+        """Return whether each rank has the whole tensor."""
         return isinstance(self, Replicate)
 
     def is_partial(self, reduce_op: str | None = None) -> bool:
-        """Whether it is the reduction of what the ranks have."""
+        """Return whether the tensor is a reduction of the ranks' tensors, by ``reduce_op`` if it is given."""
         return isinstance(self, Partial) and reduce_op in (None, self.reduce_op)
 
 
 @dataclass(frozen=True)
 class Shard(Placement):
-    """Each rank has a part along a dimension: the parts of ``torch.chunk``. See torch.distributed.tensor.Shard."""
+    """Each rank has a shard along ``dim``, as torch.chunk splits. See torch.distributed.tensor.Shard."""
 
     dim: int
 
     @staticmethod
     def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
-        """(size, offset) of a rank's part of so many elements. See torch.distributed.tensor.Shard.
+        """Return the size and offset of a rank's shard of ``curr_local_size`` elements. See torch.distributed.tensor.Shard.
 
         >>> torch.distributed.tensor.Shard.local_shard_size_and_offset(5, 2, 1)
         (2, 3)
+
         """
         offset, size = part(curr_local_size, num_chunks, rank)
         return size, offset
@@ -55,12 +56,12 @@ class Shard(Placement):
 
 @dataclass(frozen=True)
 class _StridedShard(Shard):
-    """A part of a part: this dimension of the mesh comes behind later ones that split the same dimension of the tensor."""
+    """A shard of a shard: this mesh dimension splits a tensor dimension after later mesh dimensions have split it."""
 
     split_factor: int = 1
 
     def is_shard(self, dim: int | None = None) -> bool:
-        """False: its part is not one that ``torch.chunk`` would give."""
+        """Return False: the shard is not one that ``torch.chunk`` gives."""
         return False
 
     def __repr__(self) -> str:
@@ -72,7 +73,7 @@ class _StridedShard(Shard):
 
 @dataclass(frozen=True)
 class Replicate(Placement):
-    """Each rank has all of it. See torch.distributed.tensor.Replicate."""
+    """Each rank has the whole tensor. See torch.distributed.tensor.Replicate."""
 
     def __repr__(self) -> str:
         return "Replicate()"
@@ -83,7 +84,9 @@ class Replicate(Placement):
 
 @dataclass(frozen=True)
 class Partial(Placement):
-    """It is the sum (or ``avg``, ``max``, ``min``, ``product``) of what the ranks have. See torch.distributed.tensor.Partial."""
+    """The tensor is the sum (or ``avg``, ``max``, ``min``, ``product``) of the ranks' tensors. See
+    torch.distributed.tensor.Partial.
+    """
 
     reduce_op: str = "sum"
 

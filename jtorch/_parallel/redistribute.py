@@ -1,6 +1,7 @@
-"""Collectives on the parts of a tensor, with their gradients, and redistribution made of them.
+"""Collectives on a tensor's shards with gradients, and redistribution by them.
 
-The gradient of a part lies as the part does, of a sum's term as the sum: so each move has one that leads back.
+The gradient of a shard has the shard's placement, and each term of a Partial tensor has the gradient of the sum. So every
+collective here has one that carries the gradient back.
 """
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def _padded(x: Tensor, dim: int, width: int) -> Tensor:
 
 
 def gathered(x: Tensor, dim: int, size: int, group: Any) -> Tensor:
-    """The parts of all ranks behind one another, along a dim that has ``size`` elements then."""
+    """Concatenate the shards of all ranks along ``dim``, which has ``size`` elements in the whole tensor."""
     n = group.size()
     width = part(size, n, 0)[1]
     mine = _padded(x.detach(), dim, width)
@@ -41,20 +42,20 @@ def gathered(x: Tensor, dim: int, size: int, group: Any) -> Tensor:
 
 
 def local_shard(x: Tensor, dim: int, group: Any) -> Tensor:
-    """This rank's part."""
+    """Return this rank's shard along ``dim`` of a tensor that all ranks have."""
     offset, length = part(x.shape[dim], group.size(), group.rank())
     return x.narrow(dim, offset, length).contiguous()
 
 
 def reduced(x: Tensor, op: str, group: Any) -> Tensor:
-    """The reduction over ranks."""
+    """Return the reduction over ranks."""
     made = x.detach().clone().contiguous()
     dist.all_reduce(made, getattr(dist.ReduceOp, _OPS[op]), group)
     return made.div_(group.size()) if op == "avg" else made
 
 
 def reduced_part(x: Tensor, dim: int, op: str, group: Any) -> Tensor:
-    """This rank's part of the reduction over ranks."""
+    """Return this rank's shard along ``dim`` of the reduction over ranks."""
     n, size = group.size(), x.shape[dim]
     width = part(size, n, 0)[1]
     parts = [_padded(x.detach().narrow(dim, *part(size, n, i)), dim, width) for i in range(n)]
@@ -65,7 +66,9 @@ def reduced_part(x: Tensor, dim: int, op: str, group: Any) -> Tensor:
 
 
 def exchanged(x: Tensor, gather_dim: int, split_dim: int, size: int, group: Any) -> Tensor:
-    """A part along ``split_dim`` of what was in parts along ``gather_dim``, which has ``size`` elements as a whole."""
+    """Turn shards along ``gather_dim`` into shards along ``split_dim``; the whole tensor has ``size`` elements along
+    ``gather_dim``.
+    """
     n, width = group.size(), x.shape[split_dim]
     sent = [x.detach().narrow(split_dim, *part(width, n, i)).contiguous() for i in range(n)]
     mine = part(width, n, group.rank())[1]
@@ -142,7 +145,7 @@ class _Exchange(Function):
 
 
 class _Enter(Function):
-    """What all ranks have goes into what each does for itself: the gradient is the sum of theirs."""
+    """Pass a replicated tensor into computations on each rank's shard; the gradient is the sum of the ranks' gradients."""
 
     @staticmethod
     def forward(ctx, x, group):
@@ -155,7 +158,7 @@ class _Enter(Function):
 
 
 class _Share(Function):
-    """What all ranks have, as a sum of equal terms."""
+    """Turn a replicated tensor into equal terms of a sum."""
 
     @staticmethod
     def forward(ctx, x, n):
@@ -167,7 +170,7 @@ class _Share(Function):
 
 
 class _PlaceGradient(Function):
-    """The gradient is told to lie otherwise than it would, and is brought to where it belongs."""
+    """Pass a tensor through; the gradient passes through the function ``bring``."""
 
     @staticmethod
     def forward(ctx, x, bring):
@@ -180,12 +183,14 @@ class _PlaceGradient(Function):
 
 
 def reduced_with_gradient(x: Tensor, op: str, group: Any) -> Tensor:
-    """The reduction over ranks, whose gradient is that of each term."""
+    """Return the reduction over ranks; the gradient of each term is that of the reduction."""
     return _Reduce.apply(x, op, group)
 
 
 def enter(x: Tensor, mesh: DeviceMesh, dims: list[int]) -> Tensor:
-    """A tensor that all ranks have, for use by each on its own part along these dimensions of the mesh."""
+    """Mark a replicated tensor as used on each rank's shard, so that its gradient is summed over the mesh dimensions
+    ``dims``.
+    """
     if x.requires_grad:
         for d in dims:
             x = _Enter.apply(x, mesh.get_group(d))
@@ -193,25 +198,25 @@ def enter(x: Tensor, mesh: DeviceMesh, dims: list[int]) -> Tensor:
 
 
 def with_gradient_placed(x: Tensor, bring: Callable[[Tensor], Tensor]) -> Tensor:
-    """The same tensor; its gradient passes ``bring``."""
+    """Return the same tensor; its gradient passes through ``bring``."""
     return _PlaceGradient.apply(x, bring) if x.requires_grad else x
 
 
 # ---------------------------------------------------------------- redistribution
 
 class _Redistribution:
-    """A tensor's part, on its way from placements to others."""
+    """A shard in the course of its redistribution from the placements ``now`` to ``wanted``."""
 
     def __init__(self, x: Tensor, mesh: DeviceMesh, shape: tuple[int, ...], now: Placements, wanted: Placements):
         self.x, self.mesh, self.shape, self.now, self.wanted = x, mesh, shape, list(now), wanted
 
     def size_without(self, i: int, dim: int) -> int:
-        """How long this rank's part were along ``dim``, if dimension ``i`` of the mesh did not split it."""
+        """Return the size of this rank's shard along ``dim`` if mesh dimension ``i`` did not split it."""
         placements: list = [Replicate() if j == i else p for j, p in enumerate(self.now)]
         return local_part(self.shape, self.mesh, tuple(placements))[0][dim]
 
     def gather(self) -> None:
-        """Undoes splits that are not wanted, those made last first."""
+        """Undo the splits that are not wanted, the last one first."""
         for dim in range(len(self.shape)):
             have, want = order(tuple(self.now), dim), order(self.wanted, dim)
             kept = 0
@@ -230,13 +235,13 @@ class _Redistribution:
             self.x, self.now[i] = _Gather.apply(self.x, dim, size, group), Replicate()
 
     def reduce(self) -> None:
-        """Adds up what is wanted whole, or what a split cannot take up directly."""
+        """Reduce Partial placements that have to become replicated."""
         for i, p in enumerate(self.now):
             if isinstance(p, Partial) and self.wanted[i] != p and isinstance(self.wanted[i], Replicate):
                 self.x, self.now[i] = _Reduce.apply(self.x, p.reduce_op, self.mesh.get_group(i)), Replicate()
 
     def split(self) -> None:
-        """Makes the splits that are wanted."""
+        """Make the splits that are wanted."""
         for dim in range(len(self.shape)):
             for i in order(self.wanted, dim):
                 now, group = self.now[i], self.mesh.get_group(i)
@@ -247,7 +252,7 @@ class _Redistribution:
                 self.now[i] = self.wanted[i]
 
     def share(self) -> None:
-        """Makes sums of what is whole, where they are wanted."""
+        """Turn replicated tensors into terms of a sum, where Partial is wanted."""
         for i, p in enumerate(self.wanted):
             if isinstance(p, Partial) and self.now[i] != p:
                 if not isinstance(self.now[i], Replicate):
@@ -256,7 +261,7 @@ class _Redistribution:
 
 
 def redistribute(x: Tensor, mesh: DeviceMesh, shape: tuple[int, ...], now: Placements, wanted: Placements) -> Tensor:
-    """This rank's part of a tensor of this shape, for other placements."""
+    """Return this rank's shard for the placements ``wanted`` of a tensor with this ``shape`` and the placements ``now``."""
     if now == wanted or mesh.get_coordinate() is None:
         return x
     moved = _Redistribution(x, mesh, tuple(shape), now, wanted)
@@ -268,13 +273,13 @@ def redistribute(x: Tensor, mesh: DeviceMesh, shape: tuple[int, ...], now: Place
 
 
 def redistribute_without_gradient(x: Tensor, *args: Any) -> Tensor:
-    """``redistribute``, without a gradient."""
+    """Redistribute without recording a gradient."""
     with no_grad():
         return redistribute(x, *args)
 
 
 def broadcast_from_first(local: Tensor, mesh: DeviceMesh, placements: Placements) -> Tensor:
-    """The first rank's, along the dimensions on which all ranks have the same."""
+    """Replace the shards by the first rank's along replicated mesh dimensions."""
     for i, p in enumerate(placements):
         if isinstance(p, Replicate):
             local = local.contiguous()

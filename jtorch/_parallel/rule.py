@@ -1,8 +1,8 @@
-"""How an op may be split over ranks, and which of the ways takes the least traffic.
+"""The ways to split an op over ranks, and the choice of the one with the least traffic.
 
-A rule gives each dim of each argument and result a label. A label that a result has can be split: everybody computes a part.
-One that no result has is summed over: everybody computes a term. Dims without a label are not split. Each dimension of the
-mesh is decided for itself.
+A rule gives each dim of each argument and result a label. A dim whose label is in a result can be split: each rank computes a
+shard of the result. A dim whose label is in no result is summed over: each rank computes a term. A dim without a label is not
+split. Each mesh dimension is decided independently.
 """
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ Labels = tuple[Hashable, ...]
 
 @dataclass
 class Rule:
-    """The labels of an op's arguments and results, and what else there is to know.
+    """The labels of an op's arguments and results, and further facts for splitting it.
 
-    sums:       the reduction over labels that no result has: None, where those cannot be split.
-    linear:     which arguments may be terms of a sum, so that the results are: one tuple of flags for each way.
-    even:       labels that are split only where the parts are equally long.
-    also:       further sizes of such labels, by which parts have to be equally long too.
-    localize:   changes arguments that are sizes to those of the parts.
+    sums:       the reduction over labels that are in no result; None, if these dims cannot be split. linear:     flags that
+    say which arguments may be Partial, so that the results are; one tuple for each way. even:       labels that are split
+    only into equal parts. also:       further sizes of such labels, which must be divisible too. localize:   a function that
+    changes size arguments to those of the shard.
     """
 
     ins: list[Labels]
@@ -41,7 +40,7 @@ class Rule:
 
 @dataclass
 class Chosen:
-    """Where arguments have to lie, where results do, and which arguments go from all ranks having them into parts."""
+    """The chosen placements of arguments and results, and the mesh dimensions on which replicated arguments enter shards."""
 
     ins: list[Placements]
     outs: list[Placements]
@@ -52,7 +51,7 @@ _Way = tuple[list[Placement], list[Placement]]
 
 
 def choose(rule: Rule, given: list[DTensor], mesh: DeviceMesh, writes: bool) -> Chosen:
-    """The way with the least traffic, on each dimension of the mesh."""
+    """Return the way with the least traffic on each mesh dimension."""
     for t, labels in zip(given, rule.ins, strict=True):
         for n, label in zip(t._spec.shape, labels, strict=True):
             if label is not None:
@@ -69,7 +68,7 @@ def choose(rule: Rule, given: list[DTensor], mesh: DeviceMesh, writes: bool) -> 
 
 
 def _same_everywhere(rule: Rule, given: list[DTensor]) -> Chosen | None:
-    """Parts that were split more than once, of arguments that lie alike: as they are."""
+    """Return the arguments' placements unchanged, if all are equal and contain a strided shard; None otherwise."""
     first = given[0]._spec.placements
     if any(isinstance(p, _StridedShard) for p in first) and all(t._spec.placements == first for t in given) \
             and all(labels == rule.ins[0] for labels in [*rule.ins, *rule.outs]) and not rule.sums:
@@ -83,7 +82,7 @@ def _is_whole(way: _Way) -> bool:
 
 def _cheapest(rule: Rule, given: list[DTensor], i: int, mesh: DeviceMesh, writes: bool) -> _Way:
     ways = list(_ways(rule, given, i, mesh))
-    if writes:      # the first argument stays where it is
+    if writes:      # The argument that is written to keeps its placement.
         ways = [w for w in ways if w[0][0] == given[0]._spec.placements[i] and w[1][0] == w[0][0]]
         if not ways:
             raise RuntimeError(f"in-place operations that require placement changes are not supported: the tensor is "
@@ -123,7 +122,7 @@ def _place(label: Hashable, labels: Labels) -> Placement:
 
 
 def _cost(t: DTensor, i: int, wanted: Placement, n: int) -> float:
-    """About the microseconds of bringing a tensor there, as PyTorch estimates them."""
+    """Estimate the microseconds of redistributing a tensor to a placement, as PyTorch does."""
     now = t._spec.placements[i]
     if now == wanted or (isinstance(now, Replicate) and not isinstance(wanted, Partial)):
         return 0.0

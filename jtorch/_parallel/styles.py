@@ -1,4 +1,4 @@
-"""How a module's parameters lie, and what comes in and goes out. See torch.distributed.tensor.parallel."""
+"""Parallel styles: the placements of a module's parameters, inputs and outputs. See torch.distributed.tensor.parallel."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -16,17 +16,17 @@ from jtorch.tensor import Parameter, Tensor
 
 
 class ParallelStyle(ABC):
-    """What ``parallelize_module`` does with a module. See torch.distributed.tensor.parallel.ParallelStyle."""
+    """The base class of what ``parallelize_module`` applies to a module. See torch.distributed.tensor.parallel.ParallelStyle."""
 
     src_data_rank: int | None = 0
 
     @abstractmethod
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
-        """Does it."""
+        """Apply the style to a module."""
 
 
 def distributed_once(module: Module) -> None:
-    """RuntimeError where a module was distributed before."""
+    """Mark a module as distributed; RuntimeError if it was before."""
     if getattr(module, "_distribute_module_applied", False):
         raise RuntimeError("distribute_module should only be called once on a module, but it has already been called on this "
                            "module!")
@@ -34,7 +34,7 @@ def distributed_once(module: Module) -> None:
 
 
 def _brought(x: Any, mesh: DeviceMesh, layouts: tuple, wanted: tuple) -> DTensor:
-    """An input as a DTensor that lies as it is wanted. In one process a plain tensor is the whole input."""
+    """Return an input as a DTensor with the placements ``wanted``. With one process, a plain tensor is the whole input."""
     if mesh._own is not None:
         return distributed(x, mesh, wanted)
     made = x if isinstance(x, DTensor) else DTensor.from_local(x, mesh, layouts)
@@ -42,7 +42,7 @@ def _brought(x: Any, mesh: DeviceMesh, layouts: tuple, wanted: tuple) -> DTensor
 
 
 def _given_out(x: Any, mesh: DeviceMesh, layouts: tuple | None, local: bool) -> Any:
-    """An output that lies as it is wanted."""
+    """Return an output with the placements ``layouts``, as a plain tensor if ``local``."""
     if layouts is None:
         made = x
     elif mesh._own is not None:
@@ -53,14 +53,14 @@ def _given_out(x: Any, mesh: DeviceMesh, layouts: tuple | None, local: bool) -> 
 
 
 def _local(x: DTensor, mesh: DeviceMesh) -> Any:
-    """This rank's part. In one process, where no part is its own, what is split stays a DTensor."""
+    """Return this rank's shard. With one process, a tensor that is split stays a DTensor."""
     if mesh._own is not None and not all(isinstance(p, Replicate) for p in x.placements):
         return x
     return x.to_local()
 
 
 class _OfWeights(ParallelStyle):
-    """What styles of Linear and Embedding share: inputs that lie as ``_desired`` says, parameters as ``_placed`` says."""
+    """The base class of styles for Linear and Embedding: ``_desired`` places the inputs, ``_placed`` the parameters."""
 
     input_layouts: tuple
     output_layouts: tuple
@@ -95,7 +95,15 @@ def _fronts(layouts: tuple, out: Any) -> tuple:
 
 
 class ColwiseParallel(_OfWeights):
-    """A Linear or Embedding split by its output features. See torch.distributed.tensor.parallel.ColwiseParallel."""
+    """A style that shards a Linear or Embedding by its output features. See
+    torch.distributed.tensor.parallel.ColwiseParallel.
+
+    Args:
+        input_layouts: the placement of the module's input; Replicate, if None.
+        output_layouts: the placement of the module's output; Shard of the last dim, if None.
+        use_local_output: whether the output is this rank's shard as a plain tensor.
+
+    """
 
     def __init__(self, *, input_layouts: Placement | None = None, output_layouts: Placement | None = None,
                  use_local_output: bool = True):
@@ -110,7 +118,16 @@ class ColwiseParallel(_OfWeights):
 
 
 class RowwiseParallel(_OfWeights):
-    """A Linear split by its input features, an Embedding by its rows. See torch.distributed.tensor.parallel.RowwiseParallel."""
+    """A style that shards a Linear by its input features, or an Embedding by its rows.
+
+    See torch.distributed.tensor.parallel.RowwiseParallel.
+
+    Args:
+        input_layouts: the placement of the module's input; Shard of the last dim, if None.
+        output_layouts: the placement of the module's output; Replicate, if None.
+        use_local_output: whether the output is this rank's shard as a plain tensor.
+
+    """
 
     def __init__(self, *, input_layouts: Placement | None = None, output_layouts: Placement | None = None,
                  use_local_output: bool = True):
@@ -127,9 +144,14 @@ class RowwiseParallel(_OfWeights):
 
 
 class SequenceParallel(ParallelStyle):
-    """A normalization or dropout of which each rank does a part of the sequence.
+    """A style in which each rank runs a normalization or dropout on its shard of the sequence.
 
     See torch.distributed.tensor.parallel.SequenceParallel.
+
+    Args:
+        sequence_dim: the dim of the sequence in the input.
+        use_local_output: whether the output is this rank's shard as a plain tensor.
+
     """
 
     def __init__(self, *, sequence_dim: int = 1, use_local_output: bool = False):
@@ -161,7 +183,7 @@ def _as_tuple(layouts: Any) -> Any:
 
 
 def _arranged(x: Any, mesh: DeviceMesh, layout: Placement | None, desired: Placement | None, local: bool) -> Any:
-    """What a module takes or gives, as it is wanted; itself where no layout is named."""
+    """Convert one input or output to the desired placement; return it unchanged if no layout is given."""
     if layout is None:
         return x
     if not isinstance(x, Tensor):
@@ -171,7 +193,16 @@ def _arranged(x: Any, mesh: DeviceMesh, layout: Placement | None, desired: Place
 
 
 class PrepareModuleInput(ParallelStyle):
-    """Makes a module's inputs DTensors that lie as it needs them. See torch.distributed.tensor.parallel.PrepareModuleInput."""
+    """A style that converts a module's inputs to DTensors. See torch.distributed.tensor.parallel.PrepareModuleInput.
+
+    Args:
+        input_layouts: the placements of the positional inputs; None for inputs that stay as they are.
+        desired_input_layouts: the placements that the module needs.
+        input_kwarg_layouts: the placements of inputs by name.
+        desired_input_kwarg_layouts: the placements that the module needs, by name.
+        use_local_output: whether the module gets this rank's shards as plain tensors.
+
+    """
 
     def __init__(self, *, input_layouts: Any = None, desired_input_layouts: Any = None, input_kwarg_layouts: dict | None = None,
                  desired_input_kwarg_layouts: dict | None = None, use_local_output: bool = False):
@@ -211,9 +242,13 @@ class PrepareModuleInput(ParallelStyle):
 
 
 class PrepareModuleOutput(ParallelStyle):
-    """Makes a module's outputs DTensors that lie as others need them.
+    """A style that converts a module's outputs to DTensors. See torch.distributed.tensor.parallel.PrepareModuleOutput.
 
-    See torch.distributed.tensor.parallel.PrepareModuleOutput.
+    Args:
+        output_layouts: the placements of the outputs.
+        desired_output_layouts: the placements to convert them to.
+        use_local_output: whether the outputs are this rank's shards as plain tensors.
+
     """
 
     def __init__(self, *, output_layouts: Any, desired_output_layouts: Any, use_local_output: bool = True):
@@ -240,7 +275,7 @@ class PrepareModuleOutput(ParallelStyle):
 
 
 class PrepareModuleInputOutput(ParallelStyle):
-    """Both of these. See torch.distributed.tensor.parallel.PrepareModuleInputOutput."""
+    """PrepareModuleInput and PrepareModuleOutput in one. See torch.distributed.tensor.parallel.PrepareModuleInputOutput."""
 
     def __init__(self, *, input_layouts: Any = None, desired_input_layouts: Any = None, input_kwarg_layouts: dict | None = None,
                  desired_input_kwarg_layouts: dict | None = None, use_local_input: bool = False, output_layouts: Any = None,

@@ -1,6 +1,6 @@
-"""Collectives that a loss can go through: the gradient takes the way back. See torch.distributed.nn.functional.
+"""Collectives with gradients. See torch.distributed.nn.functional.
 
-Each gives new tensors, and its backward is one of the others; all ranks must run backward together.
+Each returns new tensors, and the backward of each is another collective. So all ranks must run backward together.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jtorch.tensor import Tensor
 
 
 def _copied(tensor: Tensor) -> Tensor:
-    """A tensor for a collective to write to."""
+    """Return a contiguous copy for a collective to write to."""
     return tensor.detach().clone().contiguous()
 
 
@@ -140,32 +140,32 @@ class _AllToAllSingle(Function):
 # ---------------------------------------------------------------- what users call
 
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
-    """The tensor of rank ``src``. See torch.distributed.nn.functional.broadcast."""
+    """Return the tensor of rank ``src``. See torch.distributed.nn.functional.broadcast."""
     return _Broadcast.apply(tensor, src, group)
 
 
 def reduce(tensor: Tensor, dst: int, op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """The reduction of all ranks' tensors, on rank ``dst``. See torch.distributed.nn.functional.reduce."""
+    """Return the reduction over all ranks, on rank ``dst``. See torch.distributed.nn.functional.reduce."""
     return _Reduce.apply(tensor, dst, op, group)
 
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """The reduction of all ranks' tensors. See torch.distributed.nn.functional.all_reduce."""
+    """Return the reduction over all ranks. See torch.distributed.nn.functional.all_reduce."""
     return _AllReduce.apply(tensor, op, group)
 
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
-    """The tensors of all ranks, on rank ``dst``; zeros on the others. See torch.distributed.nn.functional.gather."""
+    """Return the tensors of all ranks on rank ``dst``, and zeros on the others. See torch.distributed.nn.functional.gather."""
     return _Gather.apply(tensor, dst, group)
 
 
 def scatter(tensors: list[Tensor], src: int = 0, group: Any = None) -> Tensor:
-    """This rank's tensor of rank ``src``'s list. See torch.distributed.nn.functional.scatter."""
+    """Return this rank's tensor of rank ``src``'s list. See torch.distributed.nn.functional.scatter."""
     return _Scatter.apply(src, group, *tensors)
 
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
-    """The tensors of all ranks. See torch.distributed.nn.functional.all_gather."""
+    """Return the tensors of all ranks. See torch.distributed.nn.functional.all_gather."""
     return _AllGather.apply(tensor, group)
 
 
@@ -174,16 +174,18 @@ def _all_gather_base(output_tensor: Tensor, input_tensor: Tensor, group: Any = N
 
 
 def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """The reduction at this rank's place of all ranks' lists. See torch.distributed.nn.functional.reduce_scatter."""
+    """Return the reduction of all ranks' lists at this rank's place. See torch.distributed.nn.functional.reduce_scatter."""
     return _ReduceScatter.apply(op, group, *input_list)
 
 
 def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None) -> tuple[Tensor, ...]:
-    """What all ranks have for this one. See torch.distributed.nn.functional.all_to_all."""
+    """Return the tensors that all ranks have for this rank. See torch.distributed.nn.functional.all_to_all."""
     return _AllToAll.apply([tuple(t.shape) for t in output_tensor_list], group, *input_tensor_list)
 
 
 def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[int] | None = None,
                       input_split_sizes: list[int] | None = None, group: Any = None) -> Tensor:
-    """The same of the parts of one tensor. See torch.distributed.nn.functional.all_to_all_single."""
+    """Return the parts of all ranks' tensors for this rank, concatenated. See
+    torch.distributed.nn.functional.all_to_all_single.
+    """
     return _AllToAllSingle.apply(input, tuple(output.shape), output_split_sizes, input_split_sizes, group)

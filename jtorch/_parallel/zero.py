@@ -1,4 +1,4 @@
-"""ZeroRedundancyOptimizer: each rank updates some parameters, and sends them to the others."""
+"""ZeroRedundancyOptimizer: each rank updates some of the parameters and sends them to the others."""
 from __future__ import annotations
 
 import copy
@@ -13,19 +13,23 @@ from jtorch.tensor import Tensor
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """An optimizer each of whose ranks has the states of some parameters. See torch.distributed.optim.ZeroRedundancyOptimizer.
+    """An optimizer whose states are sharded over ranks. See torch.distributed.optim.ZeroRedundancyOptimizer.
+
+    Each rank keeps the states of some parameters, updates these, and sends them to the others.
 
     Args:
         params: parameters, or groups of them.
         optimizer_class: the optimizer that each rank runs on its parameters.
-        process_group: the ranks; all, if not given.
+        process_group: the ranks; all, if None.
+        parameters_as_bucket_view: accepted; it changes nothing.
+        overlap_with_ddp: not built.
         defaults: options of the optimizer.
 
     Raises:
         ValueError: no parameters.
-        RuntimeError: ``state_dict`` on a rank that states were not brought to.
+        RuntimeError: ``state_dict`` on a rank to which the states were not consolidated.
 
-        >>> optimizer = ZeroRedundancyOptimizer(net.parameters(), torch.optim.Adam, lr=.1)      # doctest: +SKIP
+    >>> optimizer = ZeroRedundancyOptimizer(net.parameters(), torch.optim.Adam, lr=.1)      # doctest: +SKIP
 
     """
 
@@ -42,7 +46,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         self._share_out()
 
     def _share_out(self) -> None:
-        """Gives the parameters to ranks: the largest first, each to the rank that has fewest elements."""
+        """Assign the parameters to ranks: the largest first, each to the rank with the fewest elements."""
         self._owner: dict[Tensor, int] = {}
         groups: list[list[dict]] = [[] for _ in range(self.world_size)]
         sizes = [0] * self.world_size
@@ -61,13 +65,13 @@ class ZeroRedundancyOptimizer(Optimizer):
             mine.update({k: v for k, v in theirs.items() if k not in mine})
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds parameters, which are given to ranks anew."""
+        """Add a group of parameters, and assign all parameters to ranks again."""
         super().add_param_group(param_group)
         if self.optim is not None:
             self._share_out()
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
-        """A step of each rank's optimizer; the ranks send one another what it has changed."""
+        """Run a step of this rank's optimizer, and exchange the updated parameters; return the closure's loss."""
         for mine, theirs in zip(self.param_groups, self.optim.param_groups, strict=True):
             theirs.update({k: v for k, v in mine.items() if k != "params"})
         loss = None
@@ -89,13 +93,13 @@ class ZeroRedundancyOptimizer(Optimizer):
     # ------------------------------------------------------------ state dicts
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Brings the states of all ranks to one, for ``state_dict``."""
+        """Gather the states of all ranks on rank ``to``, for ``state_dict``."""
         found: list[Any] | None = [None] * self.world_size if self.rank == to else None
         dist.gather_object(self.optim.state_dict(), found, group=self.process_group, group_dst=to)
         self._all_states = found if self.rank == to else None
 
     def state_dict(self) -> dict[str, Any]:
-        """All ranks' states, where they have been brought to."""
+        """Return the states of all ranks; RuntimeError on ranks to which they were not consolidated."""
         if self._all_states is None:
             raise RuntimeError("Optimizer state has not been consolidated on this rank. Please call "
                                "`consolidate_state_dict(to=...)` on all ranks beforehand if you meant to save the global state.")
@@ -109,7 +113,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return made
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes all ranks' states, of which it keeps its own."""
+        """Load the states of all ranks, and keep those of this rank's parameters."""
         given = copy.copy(state_dict)
         params = [p for group in self.param_groups for p in group["params"]]
         own = [p for group in self._own_groups[self.rank] for p in group["params"]]

@@ -56,7 +56,7 @@ def is_fake(x: object) -> bool:
 
 
 def unset_fake_temporarily() -> Any:
-    """A block with nothing to switch off."""
+    """Return a block with nothing to switch off."""
     import contextlib
     return contextlib.nullcontext()
 

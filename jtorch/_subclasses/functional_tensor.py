@@ -17,7 +17,7 @@ class FunctionalTensor(Tensor):
 
 
 def mb_unwrap_functional_tensor(tensor: Any) -> Any:
-    """The tensor itself: none is wrapped."""
+    """Return the tensor itself: none is wrapped."""
     return tensor
 
 

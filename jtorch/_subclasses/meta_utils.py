@@ -10,7 +10,7 @@ class MetaConverter:
     """Gives for a tensor one of its shape, dtype and strides on the device ``meta``."""
 
     def meta_tensor(self, t: Tensor, **kwargs: Any) -> Tensor:
-        """The tensor on ``meta``."""
+        """Return the tensor on ``meta``."""
         return t.to("meta")
 
     def __call__(self, t: Any, **kwargs: Any) -> Any:

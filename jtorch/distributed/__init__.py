@@ -1,4 +1,4 @@
-"""torch.distributed: several processes that work together, over JAX's collectives."""
+"""torch.distributed: collectives and process groups over JAX's collectives."""
 from __future__ import annotations
 
 import importlib
@@ -108,7 +108,7 @@ _PARTS = {"_composable", "algorithms", "_tensor", "checkpoint", "device_mesh", "
 
 
 def __getattr__(name: str) -> Any:
-    """A part, imported when it is asked for; one that is not built has names that say so when they are used."""
+    """Import and return a submodule on first access; names that are not built raise when they are used."""
     if name in _PARTS:
         importlib.import_module(f"{__name__}.{name}")
     found = sys.modules.get(f"{__name__}.{name}")

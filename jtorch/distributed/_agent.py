@@ -1,4 +1,4 @@
-"""What starts and watches the processes of one machine."""
+"""The launcher's agent, which starts and watches the processes of one machine."""
 from __future__ import annotations
 
 import argparse
@@ -16,12 +16,12 @@ from typing import IO, Any
 from jtorch.distributed.elastic.multiprocessing.errors import ProcessFailure
 from jtorch.distributed.tcp_store import TCPStore
 
-_GRACE = 5.0        # seconds that a process has to end after SIGTERM
+_GRACE = 5.0        # Seconds that a process has to end after SIGTERM.
 _STREAMS = {0: (), 1: ("stdout",), 2: ("stderr",), 3: ("stdout", "stderr")}
 
 
 class Agent:
-    """What starts and watches the processes of one machine; the first machine's serves the store by which all ranks meet."""
+    """Starts and watches the processes of one machine; the first machine's agent serves the store that all ranks use."""
 
     def __init__(self, given: argparse.Namespace):
         self.given = given
@@ -37,7 +37,7 @@ class Agent:
         self._copiers: list[threading.Thread] = []
 
     def run(self) -> dict[int, ProcessFailure]:
-        """Runs the program until all ranks are done, or restarts are used up; the failures."""
+        """Run the program until all ranks are done or no restart is left, and return the failures."""
         for attempt in range(self.given.max_restarts + 1):
             self.processes = [self._started(i, attempt) for i in range(self.here)]
             try:
@@ -96,7 +96,7 @@ class Agent:
         self._copiers[-1].start()
 
     def _watch(self, attempt: int) -> dict[int, ProcessFailure]:
-        """Waits until all are done, or one has failed."""
+        """Wait until all processes are done or one has failed; return the failures by rank."""
         while True:
             codes = [p.poll() for p in self.processes]
             failed = {i: code for i, code in enumerate(codes) if code}
@@ -112,7 +112,7 @@ class Agent:
         return str(file) if file.is_file() else ""
 
     def _end(self) -> None:
-        """Ends what still runs."""
+        """Terminate the processes that still run."""
         for p in self.processes:
             if p.poll() is None:
                 p.terminate()
@@ -144,14 +144,14 @@ def _processes(text: str) -> int:
 
 
 def _of_rank(text: str, local: int) -> int:
-    """``3``, or ``0:3,1:0``."""
+    """Return the streams of a local rank from ``text``: ``3`` for all ranks, or ``0:3,1:0`` for each."""
     if ":" not in text:
         return int(text)
     return {int(k): int(v) for k, v in (part.split(":") for part in text.split(","))}.get(local, 0)
 
 
 def _master(given: argparse.Namespace, nodes: int) -> tuple[str, int]:
-    """Where the first machine serves the store; port 0 for one that is free."""
+    """Return the host and port at which the first machine serves the store; port 0 means any free port."""
     if given.rdzv_backend not in ("static", "c10d"):
         raise NotImplementedError(f"torch.distributed.run: the rendezvous backend {given.rdzv_backend!r} is not built; static "
                                   "and c10d are")

@@ -1,4 +1,4 @@
-"""Before a collective: all ranks of a group have come to the same call, or an error says which have not."""
+"""Agreement of a group's ranks on the collective that they run next."""
 from __future__ import annotations
 
 import time
@@ -8,10 +8,12 @@ from jtorch.distributed.errors import DistBackendError
 
 
 class Agreement:
-    """A dissemination barrier over a group: in round k, a rank tells the one 2**k further on what it is about to call.
+    """A dissemination barrier over a group that compares the calls of its ranks.
 
-    Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", 1988: after log2(n) rounds every rank has heard
-    of all.
+    In round k, each rank sends its call to the rank that is 2**k places ahead. After log2(n) rounds every rank has compared
+    its call with all others.
+
+    Source: Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", 1988.
     """
 
     def __init__(self, connections: Connections, ranks: list[int], name: str):
@@ -19,7 +21,16 @@ class Agreement:
         self._rank, self._place, self._count = connections.rank, ranks.index(connections.rank), 0
 
     def __call__(self, call: str, seconds: float) -> None:
-        """Meets the others. DistBackendError where one calls something else, does not come in time, or has ended."""
+        """Wait until all ranks of the group announce the same call.
+
+        Args:
+            call: the collective with its arguments, as text.
+            seconds: the time limit for the whole exchange.
+
+        Raises:
+            DistBackendError: a rank announces another call, does not answer in time, or has ended.
+
+        """
         self._count += 1
         said = f"#{self._count} {call}".encode()
         until, n, step = time.monotonic() + seconds, len(self._ranks), 1

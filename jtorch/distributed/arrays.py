@@ -1,4 +1,4 @@
-"""Tensors as the arrays that travel between processes, and back."""
+"""Conversion of tensors to the arrays that collectives send, and back."""
 from __future__ import annotations
 
 import functools
@@ -12,14 +12,14 @@ from jtorch.tensor import Tensor, alias, wrap
 
 
 def check_tensor(param: Any, name: str) -> None:
-    """TypeError unless it is a tensor."""
+    """Raise TypeError unless ``param`` is a tensor."""
     if not isinstance(param, Tensor):
         raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got "
                         f"{type(param)} instead.")
 
 
 def check_tensors(param: Any, name: str) -> None:
-    """TypeError unless it is a list of tensors."""
+    """Raise TypeError unless ``param`` is a list of tensors."""
     if not isinstance(param, (list, tuple)) or any(not isinstance(t, Tensor) for t in param):
         what = f"with elements of type {[type(t) for t in param]}" if isinstance(param, (list, tuple)) else "instead"
         raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             but "
@@ -27,41 +27,41 @@ def check_tensors(param: Any, name: str) -> None:
 
 
 def array_of(t: Tensor) -> np.ndarray:
-    """What a tensor shows; its bits where NumPy's reductions and XLA's take numbers of other dtypes."""
+    """Return a tensor's elements as a NumPy array on the host; RuntimeError if the tensor is not on the CPU."""
     if t.device.type != "cpu":
         raise RuntimeError(f"No backend type associated with device type {t.device.type}")
     value = value_of(alias(t))
-    engine.read(value)      # it may be held back
+    engine.read(value)      # Computes the value if it is deferred.
     return engine.host_array(value)
 
 
 def tensor_of(array: np.ndarray) -> Tensor:
-    """A tensor of an array that nobody else will write to."""
+    """Return a tensor that takes ownership of ``array``."""
     return wrap(engine.Value(engine.aval_of(array.shape, array.dtype, engine.CPU), engine.shared(array)))
 
 
 def put(t: Tensor, array: np.ndarray) -> None:
-    """Writes an array of as many elements, which nobody else will write to, into a tensor."""
+    """Write ``array``, which this call takes ownership of, into a tensor with as many elements."""
     made, target = tensor_of(np.ascontiguousarray(array).reshape(tuple(t.shape))), t.detach()     # type: ignore[attr-defined]
     if made.dtype is target.dtype:
-        write(target, value_of(made))       # no copy
+        write(target, value_of(made))       # Replaces the storage's value without a copy.
     else:
         target.copy_(made)
 
 
 def bits(array: np.ndarray) -> np.ndarray:
-    """An array's bytes as whole words, the last filled up with zeros."""
+    """Return an array's bytes as uint64 words, padded with zeros."""
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return np.concatenate([flat, np.zeros(-flat.size % 8, np.uint8)]).view(np.uint64)
 
 
 def from_bits(words: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """The array of these bytes that has another's shape and dtype."""
+    """Return the array with the shape and dtype of ``like`` whose bytes are ``words``."""
     return words.view(np.uint8)[:like.nbytes].view(like.dtype).reshape(like.shape)
 
 
 def described(name: str, array: np.ndarray, *more: Any) -> str:
-    """A call as other ranks are told of it."""
+    """Return the text by which ranks compare a call: its name, dtype, shape and options."""
     return _description(name, array.dtype, array.shape, tuple(map(str, more)))
 
 

@@ -1,4 +1,4 @@
-"""The names of what collectives run on. See torch.distributed.Backend."""
+"""The names of the backends of collectives. See torch.distributed.Backend."""
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +7,7 @@ from jtorch.device import device as _device
 
 
 class Backend(str):
-    """The name of what collectives run on. See torch.distributed.Backend."""
+    """The name of a backend, in lower case. See torch.distributed.Backend."""
 
     __slots__ = ()
     UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL, FAKE = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl", "fake"
@@ -15,14 +15,14 @@ class Backend(str):
     default_device_backend_map = {"cpu": GLOO, "cuda": NCCL, "xpu": XCCL, "mps": GLOO}
 
     def __new__(cls, name: str) -> Backend:
-        """The name, checked to be a string."""
+        """Return the name in lower case; ValueError if it is no string."""
         if not isinstance(name, str):
             raise ValueError("Backend constructor parameter must be string-ish")
         return str.__new__(cls, name.lower())
 
 
 def backend_name(backend: str | None) -> str:
-    """The backend that a call names, for the CPU. NotImplementedError where there is none of this name."""
+    """Return the backend that ``backend`` names for the CPU; NotImplementedError if it is not built."""
     parts = [part.rpartition(":") for part in (backend or "gloo").lower().split(",")]
     name = next((backend for device, _, backend in parts if device in ("", "cpu")), parts[0][2])
     if name == Backend.NCCL:
@@ -33,7 +33,7 @@ def backend_name(backend: str | None) -> str:
 
 
 def get_default_backend_for_device(device: Any) -> str:
-    """The name that PyTorch's collectives of a type of device have. See torch.distributed.get_default_backend_for_device."""
+    """Return the name of PyTorch's backend for a type of device. See torch.distributed.get_default_backend_for_device."""
     found = Backend.default_device_backend_map.get(_device(device).type)
     if found is None:
         raise ValueError(f"Default backend not registered for device : {device}")

@@ -1,4 +1,4 @@
-"""Waiting until all ranks have come, and saying which have not. See torch.distributed.barrier."""
+"""Barriers, and the one that names the ranks that are missing. See torch.distributed.barrier."""
 from __future__ import annotations
 
 import time
@@ -13,20 +13,38 @@ from jtorch.distributed.work import Work
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
-    """Waits until all ranks have come here. See torch.distributed.barrier."""
+    """Wait until all ranks of the group call this. See torch.distributed.barrier.
+
+    Args:
+        group: the ranks; all, if None.
+        async_op: whether to return a Work at once.
+        device_ids: accepted and ignored.
+
+    Returns:
+        A Work if ``async_op``, else None.
+
+    Raises:
+        DistBackendError: a rank calls another collective, does not come in time, or has ended.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> dist.barrier()
+    >>> dist.destroy_process_group()
+
+    """
     return _begin(group, "barrier", lambda pg: pg.agree("barrier", pg.timeout.total_seconds()), async_op, None)
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """``barrier`` in which rank 0 says who has not come. See torch.distributed.monitored_barrier.
+    """Wait until all ranks call this; rank 0 names the missing ranks. See torch.distributed.monitored_barrier.
 
     Args:
-        group: the ranks; all, if not given.
-        timeout: how long rank 0 waits; the group's, if not given.
-        wait_all_ranks: whether rank 0 names all that have not come, and not only the first.
+        group: the ranks; all, if None.
+        timeout: how long rank 0 waits; the group's timeout, if None.
+        wait_all_ranks: whether rank 0 names all missing ranks, or only the first.
 
     Raises:
-        RuntimeError: not all have come.
+        RuntimeError: a rank did not come.
 
     """
     if isinstance(timeout, float):
@@ -47,7 +65,7 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
 
 
 class _Monitored:
-    """One monitored barrier: the others report to rank 0, which answers when all have."""
+    """One monitored barrier: the other ranks report to rank 0, which answers when all have reported."""
 
     def __init__(self, pg: ProcessGroup, seconds: float):
         self.pg, self.seconds, self.purpose = pg, seconds, f"monitored {pg.group_name}"
@@ -58,7 +76,7 @@ class _Monitored:
         self.pg.world.connections.to(self.pg.ranks[rank], self.purpose).send_bytes(said)
 
     def _hear(self, rank: int, until: float) -> bytes:
-        """What a rank says of this barrier, or of a later one; what it said of earlier ones, which failed, is left out."""
+        """Return what a rank says about this barrier or a later one, and skip messages about earlier, failed barriers."""
         while True:
             link = self.pg.world.connections.of(self.pg.ranks[rank], self.purpose, max(0.0, until - time.monotonic()))
             if not link.poll(max(0.0, until - time.monotonic())):
@@ -68,7 +86,7 @@ class _Monitored:
                 return heard
 
     def report(self) -> None:
-        """What the others do."""
+        """Report to rank 0, and wait for its answer; other ranks than 0 call this."""
         said = (f"Rank {self.pg.rank()} successfully reached monitoredBarrier, but received errors while waiting for send/recv "
                 "from rank 0. Please check rank 0 logs for faulty rank.")
         try:
@@ -80,7 +98,7 @@ class _Monitored:
             raise RuntimeError(said)
 
     def wait_for_all(self, name_all: bool) -> None:
-        """What rank 0 does."""
+        """Wait for the reports of all ranks and answer them; rank 0 calls this."""
         came: list[int] = []
         ms = round(self.seconds * 1000)
         try:

@@ -1,4 +1,4 @@
-"""Many tensors in few messages."""
+"""Collectives that send many tensors in one message."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -18,13 +18,27 @@ from jtorch.tensor import Tensor
 
 
 def all_reduce_coalesced(tensors: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:
-    """``all_reduce`` of each tensor, in one message. See torch.distributed.all_reduce_coalesced."""
+    """Reduce each tensor over all ranks, in one message. See torch.distributed.all_reduce_coalesced.
+
+    Args:
+        tensors: tensors of one dtype, which the results replace.
+        op: the reduction.
+        group: the ranks; all, if None.
+        async_op: whether to return a Future at once.
+
+    Returns:
+        A Future of the tensors if ``async_op``, else None.
+
+    Raises:
+        ValueError: tensors of different dtypes, or complex tensors with another reduction than a sum.
+
+    """
     work = begin_all_reduce(tensors, op, group, async_op)
     return None if work is None else work.get_future()
 
 
 def begin_all_reduce(tensors: list[Tensor], op: Any, group: Any, async_op: bool) -> Work | None:
-    """``all_reduce_coalesced`` as Work."""
+    """Begin ``all_reduce_coalesced``, and return its Work."""
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
     check_tensors(tensors, "tensor")
     _check_dtypes(*tensors)
@@ -39,13 +53,13 @@ def begin_all_reduce(tensors: list[Tensor], op: Any, group: Any, async_op: bool)
 
 
 def _joined(tensors: Iterable[Tensor]) -> np.ndarray:
-    """What tensors show, one behind another; complex numbers as pairs."""
+    """Return the tensors' elements as one flat array, with complex numbers as pairs."""
     arrays = [array_of(t).reshape(-1) for t in tensors]
     return np.concatenate([a.view(a.real.dtype) for a in arrays])
 
 
 def _put_parts(tensors: Iterable[Tensor], flat: np.ndarray) -> None:
-    """Fills tensors with what lies one behind another."""
+    """Copy consecutive parts of ``flat`` into the tensors."""
     start = 0
     for t in tensors:
         end = start + t.numel() * (2 if t.dtype.is_complex else 1)
@@ -55,7 +69,7 @@ def _put_parts(tensors: Iterable[Tensor], flat: np.ndarray) -> None:
 
 def all_gather_coalesced(output_tensor_lists: list[list[Tensor]], input_tensor_list: list[Tensor], group: Any = None,
                          async_op: bool = False) -> Any:
-    """Fills a list for each rank with the tensors it has in its list. See torch.distributed.all_gather_coalesced."""
+    """Fill the list of each rank with that rank's tensors. See torch.distributed.all_gather_coalesced."""
     check_tensors(input_tensor_list, "input_tensor_list")
     if not isinstance(output_tensor_lists, list):
         raise TypeError("Invalid function argument: output_tensor_lists should be a list")
@@ -72,7 +86,7 @@ def all_gather_coalesced(output_tensor_lists: list[list[Tensor]], input_tensor_l
 
 
 def broadcast_together(tensors: Iterable[Tensor], source: int, group: Any) -> list[tuple[Tensor, Tensor]]:
-    """Each tensor with what the group's rank ``source`` has in its place; all of a dtype are one message."""
+    """Pair each tensor with the one that the group's rank ``source`` has; tensors of one dtype share a message."""
     by_dtype: dict[Any, list[Tensor]] = {}
     for t in tensors:
         by_dtype.setdefault(t.dtype, []).append(t)

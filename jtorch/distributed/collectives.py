@@ -1,4 +1,4 @@
-"""Collectives: what all ranks of a group call together. See torch.distributed.all_reduce."""
+"""Collectives, which all ranks of a group call together. See torch.distributed.all_reduce."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -18,26 +18,36 @@ from jtorch.distributed.sparse_sum import sum_of_sparse
 from jtorch.distributed.work import Work
 from jtorch.tensor import Tensor
 
-# What PyTorch's profiler calls what is not called as its function.
+# Names under which PyTorch's profiler shows functions whose event has another name.
 _SHOWN_AS = {"all_reduce_coalesced": "all_reduce", "all_gather_coalesced": "all_gather", "all_to_all_single": "all_to_all"}
 
 
 def _begin(group: Any, name: str, do: Callable[[ProcessGroup], Any], async_op: bool, result: Any,
            sent: Iterable[Tensor] = ()) -> Work | None:
-    """Runs a collective in order with the group's others; now, or as Work. ``sent`` is what a profile shows the shapes of."""
+    """Run a collective after the group's earlier collectives, now or as Work.
+
+    Args:
+        group: the ranks; all, if None.
+        name: the function's name.
+        do: the collective on a process group.
+        async_op: whether to return a Work at once.
+        result: the Work's result.
+        sent: tensors whose shapes a profile shows.
+
+    """
     pg = _group_of_call(group, name)
     if pg is None:
         return None
     run = noted(_SHOWN_AS.get(name, name), sent, lambda: do(pg))
     if async_op:
-        engine.end()    # as a program: the lane's thread, which reads what is held back here, would run it call by call
+        engine.end()    # Ends the trace here, because the lane's thread would run the deferred calls one by one.
         return Work(pg.lane.submit(run), result)
     pg.lane.run(run)
     return None
 
 
 def _source(pg: ProcessGroup, rank: int | None, group_rank: int | None, what: str, default: int | None = None) -> int:
-    """The place in the group of the rank that a call names globally, or by its place; ``default`` where it names none."""
+    """Return the group rank that a call names as a global or a group rank; ``default`` if it names neither."""
     if rank is None and group_rank is None:
         rank = default
     if (rank is None) == (group_rank is None):
@@ -47,7 +57,31 @@ def _source(pg: ProcessGroup, rank: int | None, group_rank: int | None, what: st
 
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """Makes the tensor the reduction of all ranks' tensors. See torch.distributed.all_reduce."""
+    """Replace a tensor by its reduction over all ranks. See torch.distributed.all_reduce.
+
+    Args:
+        tensor: a CPU tensor of any shape, the same shape and dtype on all ranks. Sparse tensors can be summed.
+        op: the reduction: ``ReduceOp.SUM``, ``PRODUCT``, ``MIN``, ``MAX``, or ``BAND``, ``BOR``, ``BXOR`` of integers and
+            bools.
+        group: the ranks; all, if None.
+        async_op: whether to return a Work at once.
+
+    Returns:
+        A Work if ``async_op``, else None.
+
+    Raises:
+        ValueError: the reduction does not take this dtype.
+        DistBackendError: a rank calls another collective, does not come in time, or has ended.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> x = torch.tensor([1., 2.])
+    >>> dist.all_reduce(x)
+    >>> x
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
+
+    """
     check_tensor(tensor, "tensor")
     check_complex(op, tensor.dtype)
     if tensor.layout is not strided:
@@ -62,7 +96,28 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
 
 def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False,
               group_src: int | None = None) -> Work | None:
-    """Makes the tensor that of rank ``src``. See torch.distributed.broadcast."""
+    """Replace a tensor by that of rank ``src``. See torch.distributed.broadcast.
+
+    Args:
+        tensor: a CPU tensor of any shape and dtype, the same on all ranks; ranks other than ``src`` write to it.
+        src: the global rank that sends.
+        group: the ranks; all, if None.
+        async_op: whether to return a Work at once.
+        group_src: the sender's rank in the group, in place of ``src``.
+
+    Returns:
+        A Work if ``async_op``, else None.
+
+    Raises:
+        ValueError: both or none of ``src`` and ``group_src``.
+        DistBackendError: a rank calls another collective, does not come in time, or has ended.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> dist.broadcast(torch.ones(2), src=0)
+    >>> dist.destroy_process_group()
+
+    """
     check_tensor(tensor, "tensor")
 
     def do(pg: ProcessGroup) -> None:
@@ -75,7 +130,29 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
 
 def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False,
            group_dst: int | None = None) -> Work | None:
-    """Makes rank ``dst``'s tensor the reduction of all. See torch.distributed.reduce."""
+    """Replace the tensor of rank ``dst`` by the reduction over all ranks. See torch.distributed.reduce.
+
+    Args:
+        tensor: a CPU tensor of any shape, the same shape and dtype on all ranks; rank ``dst`` writes to it.
+        dst: the global rank that receives.
+        op: the reduction.
+        group: the ranks; all, if None.
+        async_op: whether to return a Work at once.
+        group_dst: the receiver's rank in the group, in place of ``dst``.
+
+    Returns:
+        A Work if ``async_op``, else None.
+
+    Raises:
+        ValueError: both or none of ``dst`` and ``group_dst``, or a reduction that does not take this dtype.
+        DistBackendError: a rank calls another collective, does not come in time, or has ended.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> dist.reduce(torch.ones(2), dst=0)
+    >>> dist.destroy_process_group()
+
+    """
     check_tensor(tensor, "tensor")
 
     def do(pg: ProcessGroup) -> None:
@@ -87,13 +164,37 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
 
 
 def _gathered(pg: ProcessGroup, name: str, array: np.ndarray, *more: Any) -> np.ndarray:
-    """(ranks, …): what all ranks have."""
+    """Return the arrays of all ranks, with shape (ranks, ...)."""
     made = pg.run(described(name, array, *more), kernels.all_gather, bits(array))
     return np.stack([from_bits(row, array) for row in made])
 
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
-    """Fills a list with the tensors of all ranks. See torch.distributed.all_gather."""
+    """Fill a list with the tensors of all ranks. See torch.distributed.all_gather.
+
+    Args:
+        tensor_list: a tensor for each rank, with the shape and dtype of ``tensor``; they are written to.
+        tensor: this rank's tensor.
+        group: the ranks; all, if None.
+        async_op: whether to return a Work at once.
+
+    Returns:
+        A Work if ``async_op``, else None.
+
+    Raises:
+        RuntimeError: a list of another length than the group has ranks.
+        ValueError: tensors of another dtype or shape.
+        DistBackendError: a rank calls another collective, does not come in time, or has ended.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> rows = [torch.zeros(2)]
+    >>> dist.all_gather(rows, torch.tensor([1., 2.]))
+    >>> rows
+    [tensor([1., 2.])]
+    >>> dist.destroy_process_group()
+
+    """
     check_tensors(tensor_list, "tensor_list")
     check_tensor(tensor, "tensor")
 
@@ -110,7 +211,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
 
 
 def _check_dtypes(*tensors: Tensor) -> None:
-    """ValueError unless all are of one dtype; complex numbers count as their parts."""
+    """Raise ValueError unless all tensors have one dtype; a complex dtype counts as its real one."""
     for t in tensors[1:]:
         if t.dtype.to_real() is not tensors[0].dtype.to_real():
             raise ValueError(f"Invalid usage of tensors with different dtypesFound {tensors[0].dtype} and  {t.dtype}")
@@ -123,7 +224,31 @@ def _check_shapes(t: Tensor, tensor: Tensor) -> None:
 
 
 def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
-    """Puts the tensors of all ranks behind one another, or on one another. See torch.distributed.all_gather_into_tensor."""
+    """Concatenate or stack the tensors of all ranks. See torch.distributed.all_gather_into_tensor.
+
+    Args:
+        output_tensor: a tensor with ranks times as many elements as ``input_tensor``, which is written to. Its shape is
+            (ranks * n, ...) or (ranks, n, ...).
+        input_tensor: this rank's tensor (n, ...).
+        group: the ranks; all, if None.
+        async_op: whether to return a Work at once.
+
+    Returns:
+        A Work if ``async_op``, else None.
+
+    Raises:
+        ValueError: an output of another size.
+        DistBackendError: a rank calls another collective, does not come in time, or has ended.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> out = torch.zeros(1, 2)
+    >>> dist.all_gather_into_tensor(out, torch.tensor([1., 2.]))
+    >>> out
+    tensor([[1., 2.]])
+    >>> dist.destroy_process_group()
+
+    """
     check_tensor(output_tensor, "output_tensor")
     check_tensor(input_tensor, "input_tensor")
 
@@ -136,7 +261,30 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
 
 def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None,
            async_op: bool = False, group_dst: int | None = None) -> Work | None:
-    """Fills rank ``dst``'s list with the tensors of all. See torch.distributed.gather."""
+    """Fill the list of rank ``dst`` with the tensors of all ranks. See torch.distributed.gather.
+
+    Args:
+        tensor: this rank's tensor.
+        gather_list: on rank ``dst``, a tensor for each rank, which is written to; None on the others.
+        dst: the global rank that receives; 0, if neither it nor ``group_dst`` is given.
+        group: the ranks; all, if None.
+        async_op: whether to return a Work at once.
+        group_dst: the receiver's rank in the group, in place of ``dst``.
+
+    Returns:
+        A Work if ``async_op``, else None.
+
+    Raises:
+        ValueError: a list on another rank than ``dst``, or none on ``dst``.
+        DistBackendError: a rank calls another collective, does not come in time, or has ended.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> rows = [torch.zeros(2)]
+    >>> dist.gather(torch.ones(2), rows, dst=0)
+    >>> dist.destroy_process_group()
+
+    """
     check_tensor(tensor, "tensor")
 
     def do(pg: ProcessGroup) -> None:
@@ -153,7 +301,29 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
 
 def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None, group: Any = None,
             async_op: bool = False, group_src: int | None = None) -> Work | None:
-    """Gives each rank its tensor of rank ``src``'s list. See torch.distributed.scatter."""
+    """Send each rank its tensor of rank ``src``'s list. See torch.distributed.scatter.
+
+    Args:
+        tensor: the tensor that receives, of the same shape and dtype on all ranks.
+        scatter_list: on rank ``src``, a tensor for each rank; None on the others.
+        src: the global rank that sends; 0, if neither it nor ``group_src`` is given.
+        group: the ranks; all, if None.
+        async_op: whether to return a Work at once.
+        group_src: the sender's rank in the group, in place of ``src``.
+
+    Returns:
+        A Work if ``async_op``, else None.
+
+    Raises:
+        ValueError: a list on another rank than ``src``, or none on ``src``.
+        DistBackendError: a rank calls another collective, does not come in time, or has ended.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> dist.scatter(torch.zeros(2), [torch.ones(2)], src=0)
+    >>> dist.destroy_process_group()
+
+    """
     check_tensor(tensor, "tensor")
 
     def do(pg: ProcessGroup) -> None:
@@ -170,9 +340,28 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
 
 def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None,
                    async_op: bool = False) -> Work | None:
-    """Makes the tensor the reduction of all ranks' tensors at this rank's place of the list.
+    """Reduce lists of tensors over the ranks, and give each rank the result at its place. See
+    torch.distributed.reduce_scatter.
 
-    See torch.distributed.reduce_scatter.
+    Args:
+        output: the tensor that receives this rank's result.
+        input_list: a tensor for each rank, with the shape and dtype of ``output``.
+        op: the reduction.
+        group: the ranks; all, if None.
+        async_op: whether to return a Work at once.
+
+    Returns:
+        A Work if ``async_op``, else None.
+
+    Raises:
+        ValueError: the reduction does not take this dtype.
+        DistBackendError: a rank calls another collective, does not come in time, or has ended.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> dist.reduce_scatter(torch.zeros(2), [torch.ones(2)])
+    >>> dist.destroy_process_group()
+
     """
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
@@ -181,7 +370,28 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
 
 def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None,
                           async_op: bool = False) -> Work | None:
-    """``reduce_scatter`` of the parts of one tensor. See torch.distributed.reduce_scatter_tensor."""
+    """Reduce a tensor over the ranks, and give each rank its part of the result. See torch.distributed.reduce_scatter_tensor.
+
+    Args:
+        output: the tensor (n, ...) that receives this rank's part.
+        input: a tensor (ranks * n, ...) or (ranks, n, ...) of the same dtype.
+        op: the reduction.
+        group: the ranks; all, if None.
+        async_op: whether to return a Work at once.
+
+    Returns:
+        A Work if ``async_op``, else None.
+
+    Raises:
+        ValueError: sizes that do not fit, or a reduction that does not take this dtype.
+        DistBackendError: a rank calls another collective, does not come in time, or has ended.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> dist.reduce_scatter_tensor(torch.zeros(2), torch.ones(2))
+    >>> dist.destroy_process_group()
+
+    """
     check_tensor(output, "output")
     check_tensor(input, "input")
     return _reduced_rows(output, lambda: array_of(input), "reduce_scatter_tensor", op, group, async_op)
@@ -199,7 +409,28 @@ def _reduced_rows(output: Tensor, rows: Callable[[], np.ndarray], name: str, op:
 
 def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None,
                async_op: bool = False) -> Work | None:
-    """Tensor i of each rank's list goes to rank i. See torch.distributed.all_to_all."""
+    """Send tensor i of each rank's list to rank i. See torch.distributed.all_to_all.
+
+    Args:
+        output_tensor_list: a tensor for each rank, which receives that rank's tensor.
+        input_tensor_list: a tensor for each rank, of one dtype; the sizes may differ.
+        group: the ranks; all, if None.
+        async_op: whether to return a Work at once.
+
+    Returns:
+        A Work if ``async_op``, else None.
+
+    Raises:
+        ValueError: lists of another length than the group has ranks, or sizes that the ranks do not agree on.
+        DistBackendError: a rank calls another collective, does not come in time, or has ended.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> rows = [torch.zeros(2)]
+    >>> dist.all_to_all(rows, [torch.ones(2)])
+    >>> dist.destroy_process_group()
+
+    """
     check_tensors(output_tensor_list, "output_tensor_list")
     check_tensors(input_tensor_list, "input_tensor_list")
 
@@ -211,7 +442,7 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
 
 
 def _exchanged(pg: ProcessGroup, name: str, rows: list[np.ndarray], wanted: list[int]) -> list[np.ndarray]:
-    """Row i of each rank goes to rank i. Rows may be of any lengths: they are filled up to the longest of all ranks'."""
+    """Send row i of each rank to rank i. Rows may differ in length: all are padded to the longest row of any rank."""
     if len(rows) != pg.size() or len(wanted) != pg.size():
         raise ValueError(f"{name}: expected {pg.size()} tensors, got {len(rows)} and {len(wanted)}")
     sizes = np.array([r.size for r in rows], np.int64)

@@ -1,4 +1,4 @@
-"""Connections between the processes of a job: each listens on its own address, and takes those that know the job's secret."""
+"""Connections between the processes of a job: each process accepts only peers that know the job's secret."""
 from __future__ import annotations
 
 import contextlib
@@ -11,17 +11,17 @@ from jtorch.distributed.errors import DistBackendError, DistNetworkError
 from jtorch.distributed.store import Store
 from jtorch.distributed.tcp_store import as_connection, connect, listen, pack, unpack
 
-_GREETING_LIMIT = 10.0      # seconds that a new connection has to say who it is
+_GREETING_LIMIT = 10.0      # Seconds that a new connection has to identify itself.
 
 
 class Connections:
-    """This process's connections to others, by rank and purpose.
+    """This process's connections to the other ranks, by rank and purpose.
 
     Args:
-        store: where all put their addresses, and rank 0 the secret.
-        rank: this process's.
+        store: the job's store, which holds each rank's address and rank 0's secret.
+        rank: this process's rank.
         host: the address to listen on.
-        seconds: how long to wait for another process.
+        seconds: the time limit for another process to join.
 
     """
 
@@ -38,7 +38,7 @@ class Connections:
         threading.Thread(target=self._accept, name="jtorch connections", daemon=True).start()
 
     def _accept(self) -> None:
-        with contextlib.suppress(OSError):      # closed
+        with contextlib.suppress(OSError):      # The socket was closed.
             while True:
                 made, _ = self._socket.accept()
                 threading.Thread(target=self._greet, args=(made,), daemon=True).start()
@@ -54,11 +54,11 @@ class Connections:
             with self._news:
                 self._arrived[int(rank), purpose.decode()] = link
                 self._news.notify_all()
-        except Exception:       # a stranger: nothing of it is believed
+        except Exception:       # Nothing of a peer that fails the challenge is trusted.
             link.close()
 
     def to(self, rank: int, purpose: str) -> Connection:
-        """The connection over which this process sends to another for a purpose."""
+        """Return the connection over which this process sends to another rank for a purpose."""
         found = self._made.get((rank, purpose))
         if found is None:
             host, port = self._address(rank)
@@ -76,7 +76,7 @@ class Connections:
         return host, int(port)
 
     def of(self, rank: int, purpose: str, seconds: float) -> Connection:
-        """The connection over which another process sends to this one. DistBackendError where there is none after so long."""
+        """Return the connection over which another rank sends to this one; DistBackendError if none comes in time."""
         key = (rank, purpose)
         with self._news:
             if not self._news.wait_for(lambda: key in self._arrived, seconds):
@@ -84,7 +84,7 @@ class Connections:
             return self._arrived[key]
 
     def close(self) -> None:
-        """Closes all connections, and listens no more."""
+        """Stop listening, and close all connections."""
         self._socket.close()
         for link in (*self._made.values(), *self._arrived.values()):
             link.close()

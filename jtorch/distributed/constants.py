@@ -1,8 +1,8 @@
-"""torch.distributed.constants: how long collectives wait for one another."""
+"""torch.distributed.constants: the default timeouts of collectives."""
 from __future__ import annotations
 
 from jtorch.distributed.groups import default_pg_timeout
 
 __all__ = ["default_pg_nccl_timeout", "default_pg_timeout"]
 
-default_pg_nccl_timeout = None      # there is no NCCL here
+default_pg_nccl_timeout = None      # NCCL is not built.

@@ -1,8 +1,8 @@
-"""JAX's coordination service in a process of its own, which ends when the last rank has.
+"""JAX's coordination service in a process of its own, which ends after the last rank.
 
-A rank whose service goes away is ended by JAX, whatever it is doing. So the service does not live in rank 0, which may be done
-first, or die: it lives here. Started as a file, with jaxlib and nothing of this package: ``coordinator.py HOST RANKS SECONDS``.
-It prints two addresses, JAX's and the one that each rank holds a connection to for as long as it lives.
+JAX aborts a rank whose coordination service goes away. Rank 0 may finish first or die, so the service does not run in it.
+Rank 0 starts this file as a program that needs jaxlib only: ``coordinator.py HOST RANKS SECONDS``. The process prints two
+addresses: that of JAX's service, and the one to which each rank holds a connection while the rank lives.
 """
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import socket
 import sys
 import time
 
-_NEVER = 10**6      # seconds: that a process has ended is heard from its connection, not from heartbeats
-_TOKEN = 32         # bytes that a rank sends first
+_NEVER = 10**6      # Seconds: ended processes are detected by their connections, so the heartbeat timeout is never reached.
+_TOKEN = 32         # Bytes of the secret that a rank sends first.
 
 
 def serve(host: str, world_size: int) -> tuple[object, str]:
-    """The service, and its address."""
+    """Return JAX's coordination service and its address."""
     from jaxlib import _jax
-    for _ in range(20):     # another process may take the free port first
+    for _ in range(20):     # Another process may take the free port first.
         with socket.create_server((host, 0)) as free:
             address = f"{host}:{free.getsockname()[1]}"
         with contextlib.suppress(RuntimeError):
@@ -29,7 +29,10 @@ def serve(host: str, world_size: int) -> tuple[object, str]:
 
 
 def wait_for_all_to_end(listener: socket.socket, token: bytes, world_size: int, seconds: float) -> None:
-    """Returns when so many have connected, said the token, and closed; or if they do not come in so many seconds."""
+    """Wait until ``world_size`` ranks have connected with the token and closed their connections again.
+
+    Return earlier if fewer ranks connect within ``seconds`` and all of these have closed.
+    """
     chosen = selectors.DefaultSelector()
     chosen.register(listener, selectors.EVENT_READ)
     come, here, until = 0, 0, time.monotonic() + seconds
@@ -52,9 +55,9 @@ def wait_for_all_to_end(listener: socket.socket, token: bytes, world_size: int, 
 
 
 def main() -> None:
-    """The process."""
+    """Run the coordination service; the main function of the process."""
     host, world_size, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)        # Ctrl-C is for the ranks
+    signal.signal(signal.SIGINT, signal.SIG_IGN)        # Ctrl-C is meant for the ranks.
     token = sys.stdin.buffer.read(_TOKEN)
     service, address = serve(host, world_size)
     with socket.create_server((host, 0)) as listener:

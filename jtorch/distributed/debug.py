@@ -1,6 +1,6 @@
-"""How much a job is watched: ``TORCH_DISTRIBUTED_DEBUG``. See torch.distributed.DebugLevel.
+"""The debug level of a job, ``TORCH_DISTRIBUTED_DEBUG``. See torch.distributed.DebugLevel.
 
-All calls are compared between ranks at any level, so the level changes no more than what DistributedDataParallel says.
+The ranks compare all calls at any level, so the level changes only what DistributedDataParallel logs.
 """
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _level = {"now": DebugLevel.OFF}
 
 
 def get_debug_level() -> DebugLevel:
-    """The level."""
+    """Return the debug level."""
     return _level["now"]
 
 
 def set_debug_level(level: DebugLevel) -> None:
-    """Sets the level."""
+    """Set the debug level."""
     if not isinstance(level, DebugLevel):
         raise TypeError("set_debug_level(): incompatible function arguments. The following argument types are supported:\n"
                         f"    1. (arg0: torch._C._distributed_c10d.DebugLevel) -> None\n\nInvoked with: {level!r}")
@@ -25,7 +25,7 @@ def set_debug_level(level: DebugLevel) -> None:
 
 
 def set_debug_level_from_env() -> None:
-    """Sets the level that ``TORCH_DISTRIBUTED_DEBUG`` names; ``OFF`` where it names none."""
+    """Set the debug level that ``TORCH_DISTRIBUTED_DEBUG`` names; ``OFF`` if the variable is not set."""
     named = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper()
     if named not in DebugLevel.__members__:
         raise ValueError("The value of TORCH_DISTRIBUTED_DEBUG must be OFF, INFO, or DETAIL.")

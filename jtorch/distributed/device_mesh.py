@@ -1,4 +1,4 @@
-"""The ranks of a job as an array of several dimensions. See torch.distributed.device_mesh."""
+"""Device meshes, which arrange the ranks of a job as an array. See torch.distributed.device_mesh."""
 from __future__ import annotations
 
 import os
@@ -20,20 +20,21 @@ _entered: list[DeviceMesh] = []
 
 
 class DeviceMesh:
-    """The ranks of a job as an array, with a process group along each dimension. See torch.distributed.device_mesh.DeviceMesh.
+    """The ranks of a job as an array, with a process group along each dimension. See
+    torch.distributed.device_mesh.DeviceMesh.
 
-    In a process that is in no job, and that no launcher has started, it is of this process's own devices.
+    In a process that has joined no job, and that no launcher has started, the mesh consists of this process's devices.
 
     Args:
-        device_type: where the ranks' tensors are: ``"cpu"``.
-        mesh: the ranks, as nested lists or a tensor.
+        device_type: the type of the devices: ``"cpu"``, or another type for a mesh of this process's devices.
+        mesh: the ranks, or the numbers of this process's devices, as nested lists or an integer tensor.
         mesh_dim_names: a name for each dimension.
 
     Raises:
-        RuntimeError: more ranks than the job has.
+        RuntimeError: the mesh has more ranks than the job, or more devices than this process.
 
-        >>> mesh = DeviceMesh("cpu", [[0, 1], [2, 3]], mesh_dim_names=("dp", "tp"))     # doctest: +SKIP
-        >>> mesh["tp"].get_group()                                                      # doctest: +SKIP
+    >>> mesh = DeviceMesh("cpu", [[0, 1], [2, 3]], mesh_dim_names=("dp", "tp"))     # doctest: +SKIP
+    >>> mesh["tp"].get_group()                                                      # doctest: +SKIP
 
     """
 
@@ -56,16 +57,16 @@ class DeviceMesh:
         self._flattened: dict[str, DeviceMesh] = {}
         self._coordinate: tuple[int, ...] | None = None
         self._groups = None
-        self._own: Any = None       # JAX's mesh of this process's devices, if it is one of these
-        self._axes: tuple[tuple[str, ...], ...] = ()        # the axes of JAX's mesh that each dimension is made of
+        self._own: Any = None       # JAX's mesh, if the mesh consists of this process's devices.
+        self._axes: tuple[tuple[str, ...], ...] = ()        # The axes of JAX's mesh that make up each dimension.
 
     def _set_own(self, mesh: Any, axes: tuple[tuple[str, ...], ...] = ()) -> None:
-        """Makes it one of this process's devices: JAX's mesh, and the axes of it that each dimension is made of."""
+        """Set JAX's mesh of this process's devices, and the axes of it that make up each dimension."""
         self._own, self._axes = mesh, axes or tuple([(name,) for name in mesh.axis_names])
         self._place()
 
     def _place(self) -> None:
-        """Notes where this process is."""
+        """Compute this process's coordinate."""
         if self._own is not None:
             self._coordinate = (0,) * self.ndim
             return
@@ -79,7 +80,7 @@ class DeviceMesh:
 
     @property
     def mesh(self) -> Tensor:
-        """The ranks."""
+        """The ranks as an int32 tensor."""
         return as_tensor(self._ranks.tolist(), dtype=named("int32"))
 
     @property
@@ -93,22 +94,22 @@ class DeviceMesh:
         return self._ranks.shape
 
     def size(self, mesh_dim: int | None = None) -> int:
-        """The number of ranks, or of those along a dimension."""
+        """Return the number of ranks, in all or along a dimension."""
         return self._ranks.size if mesh_dim is None else self._ranks.shape[mesh_dim]
 
     def get_rank(self) -> int:
-        """This process's rank in the job; 0 where the mesh is of its own devices."""
+        """Return this process's rank in the job; 0 if the mesh consists of its devices."""
         return 0 if self._own is not None else membership.get_rank()
 
     def get_coordinate(self) -> Any:
-        """Where in the array this process is; None if it is not in it."""
+        """Return this process's coordinate; None if the process is not in the mesh."""
         return self._coordinate
 
     def _is_current_rank_part_of_mesh(self) -> bool:
         return self._coordinate is not None
 
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
-        """This process's place along a dimension."""
+        """Return this process's coordinate along a dimension."""
         if self.ndim > 1 and mesh_dim is None:
             raise RuntimeError(f"Found the DeviceMesh have {self.ndim} dimensions",
                                "Optional kwarg `mesh_dim` needs to be specified when device_mesh.ndim > 1.")
@@ -117,7 +118,7 @@ class DeviceMesh:
         return membership.get_rank(self.get_group(0 if mesh_dim is None else mesh_dim))
 
     def get_group(self, mesh_dim: int | str | None = None) -> ProcessGroup:
-        """The process group along a dimension, in which this process is."""
+        """Return the process group along a dimension that contains this process."""
         if self._own is not None:
             raise NotImplementedError("A mesh of one process's devices has no process groups, and needs none: XLA moves what is "
                                       "to be moved. Ask redistribute() and full_tensor() for what collectives would do.")
@@ -135,7 +136,7 @@ class DeviceMesh:
         return self._groups[self._dim_of(mesh_dim) if isinstance(mesh_dim, str) else mesh_dim]
 
     def get_all_groups(self) -> list[ProcessGroup]:
-        """The process groups along all dimensions."""
+        """Return the process groups along all dimensions that contain this process."""
         return [self.get_group(i) for i in range(self.ndim)]
 
     def _dim_of(self, name: str) -> int:
@@ -154,7 +155,7 @@ class DeviceMesh:
     # ------------------------------------------------------------ parts of it
 
     def __getitem__(self, mesh_dim_names: str | tuple[str, ...]) -> DeviceMesh:
-        """The part along some dimensions in which this process is."""
+        """Return the submesh along the named dimensions that contains this process."""
         if not self.mesh_dim_names:
             raise RuntimeError("Cannot slice a DeviceMesh without mesh_dim_names!")
         names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
@@ -185,13 +186,13 @@ class DeviceMesh:
         return made
 
     def _part(self, dims: list[int]) -> np.ndarray:
-        """The ranks along some dimensions from this process on; from the first on, where it is not in the mesh."""
+        """Return the ranks along some dimensions that contain this process; the first ones, if it is not in the mesh."""
         at = self._coordinate or (0,) * self.ndim
         part = self._ranks[tuple([slice(None) if d in dims else at[d] for d in range(self.ndim)])]
         return part.transpose([sorted(dims).index(d) for d in dims])
 
     def _flatten(self, mesh_dim_name: str | None = None, backend_override: Any = None) -> DeviceMesh:
-        """All its ranks along one dimension, which the root mesh then knows by its name."""
+        """Return a mesh of one dimension with all ranks, and register it at the root mesh under its name."""
         if not self.mesh_dim_names:
             raise RuntimeError("Cannot flatten a DeviceMesh without mesh_dim_names!")
         name, root = mesh_dim_name or "_".join(self.mesh_dim_names), self._root
@@ -223,7 +224,7 @@ class DeviceMesh:
     @staticmethod
     def from_group(group: ProcessGroup | list[ProcessGroup], device_type: str, mesh: Any = None, *,
                    mesh_dim_names: Sequence[str] | None = None) -> DeviceMesh:
-        """A mesh of groups that are there already, one along each dimension."""
+        """Return a mesh of existing groups, one along each dimension."""
         groups = [group] if isinstance(group, ProcessGroup) else list(group)
         ranks = np.asarray(_checked_ranks(group, groups, mesh, mesh_dim_names), np.int64)
         if ranks.ndim != len(groups):
@@ -237,7 +238,7 @@ class DeviceMesh:
     # ------------------------------------------------------------ as an object
 
     def __enter__(self) -> DeviceMesh:
-        """Makes it what functions take that are given none."""
+        """Make this the current mesh, which functions use when they are given none."""
         _entered.append(self)
         return self
 
@@ -264,7 +265,7 @@ class DeviceMesh:
         return text + (f", Mesh: {self._ranks.tolist()})" if detail else ")")
 
     def __getstate__(self) -> dict:
-        """Without its groups, which belong to the processes."""
+        """Return the state without process groups, which belong to one process."""
         root = None if self._root is self else self._root
         return {**self.__dict__, "_ranks": self._ranks.tolist(), "_groups": None, "_root": root, "_flattened": {},
                 "_own": self._own is not None}
@@ -280,7 +281,7 @@ def _contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _collapsed(shape: tuple[int, ...], strides: tuple) -> Any:
-    """The stride of dimensions that follow one another in memory; theirs where they do not."""
+    """Return the common stride of dimensions that are contiguous with each other, or the strides if they are not."""
     alike = all(strides[i] == shape[i + 1] * strides[i + 1] for i in range(len(shape) - 1))
     return strides[-1] if alike else strides
 
@@ -294,7 +295,7 @@ def _join(ranks: int) -> None:
 
 
 def _groups_along(ranks: np.ndarray, dim: int, desc: str) -> Any:
-    """This process's group along a dimension. All processes make all groups."""
+    """Return this process's group along a dimension. Every process creates all groups."""
     rows = np.moveaxis(ranks, dim, -1).reshape(-1, ranks.shape[dim]).tolist()
     if ranks.ndim == 1 and rows[0] == list(range(membership.get_world_size())):
         return membership._get_default_group()
@@ -318,7 +319,7 @@ def _checked_ranks(group: Any, groups: list[ProcessGroup], mesh: Any, names: Seq
 
 
 def current_mesh() -> DeviceMesh:
-    """The mesh whose ``with`` block this is."""
+    """Return the mesh of the innermost ``with`` block; RuntimeError outside any."""
     if not _entered:
         raise RuntimeError("No device mesh is currently active!")
     return _entered[-1]
@@ -326,10 +327,24 @@ def current_mesh() -> DeviceMesh:
 
 def init_device_mesh(device_type: str, mesh_shape: Sequence[int], *, mesh_dim_names: Sequence[str] | None = None,
                      backend_override: Any = None) -> DeviceMesh:
-    """The job's ranks in order, as an array of this shape. See torch.distributed.device_mesh.init_device_mesh.
+    """Return a mesh of the job's ranks in order. See torch.distributed.device_mesh.init_device_mesh.
+
+    Args:
+        device_type: the type of the devices, without an index.
+        mesh_shape: the number of ranks along each dimension.
+        mesh_dim_names: a name for each dimension.
+        backend_override: accepted and ignored.
+
+    Returns:
+        The mesh. In a process that has joined no job, and that no launcher has started, it consists of this process's
+            devices.
 
     Raises:
-        RuntimeError: names that do not fit, or more ranks than the job has.
+        RuntimeError: names that do not fit, or more ranks than there are.
+
+    >>> mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,), mesh_dim_names=("dp",))
+    >>> mesh.shape, mesh.mesh_dim_names
+    ((1,), ('dp',))
 
     """
     if mesh_dim_names is not None and len(set(mesh_dim_names)) != len(mesh_dim_names):

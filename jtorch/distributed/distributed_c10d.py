@@ -1,4 +1,4 @@
-"""torch.distributed.distributed_c10d: PyTorch's place for groups and collectives."""
+"""torch.distributed.distributed_c10d: the module of PyTorch that defines groups and collectives."""
 from __future__ import annotations
 
 from typing import Any

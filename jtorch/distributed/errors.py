@@ -1,22 +1,22 @@
-"""The errors of processes that work together. See torch.distributed."""
+"""The errors of torch.distributed."""
 from __future__ import annotations
 
 
 class DistError(RuntimeError):
-    """Something between processes went wrong."""
+    """An error of communication between processes."""
 
 
 class DistBackendError(DistError):
-    """A collective failed in the transport."""
+    """A collective failed, or the ranks disagree about it."""
 
 
 class DistNetworkError(DistError):
-    """A connection could not be made, or broke."""
+    """A connection failed or broke."""
 
 
 class DistStoreError(DistError):
-    """A store did not answer in time."""
+    """A store failed to answer in time."""
 
 
 class QueueEmptyError(DistStoreError):
-    """A queue of a store has nothing in it."""
+    """A queue of a store is empty."""

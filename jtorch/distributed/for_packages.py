@@ -1,4 +1,4 @@
-"""Private names of torch.distributed.distributed_c10d that packages use: what groups there are, and objects as tensors."""
+"""Private names of torch.distributed.distributed_c10d that packages use: the table of groups, and objects as tensors."""
 from __future__ import annotations
 
 import io
@@ -21,31 +21,31 @@ split_group = refused("distributed.split_group", "torch.distributed.new_group ma
 
 
 class _World:
-    """The groups of the job that this process has joined; none before it has."""
+    """The groups of the job that this process has joined; empty before that."""
 
     @property
     def default_pg(self) -> ProcessGroup | None:
-        """The group of all ranks."""
+        """The group of all ranks; None before this process has joined a job."""
         return membership.group.WORLD
 
     @property
     def pg_map(self) -> dict[ProcessGroup, tuple[str, Store]]:
-        """The backend and the store of each group."""
+        """Maps each group to its backend and store."""
         return {pg: (pg.name(), pg.store) for pg in self._groups()}
 
     @property
     def pg_names(self) -> dict[ProcessGroup, str]:
-        """The name of each group."""
+        """Maps each group to its name."""
         return {pg: pg.group_name for pg in self._groups()}
 
     @property
     def pg_group_ranks(self) -> dict[ProcessGroup, dict[int, int]]:
-        """The rank in each group of each rank of the job."""
+        """Maps each group to the group ranks of its global ranks."""
         return {pg: {rank: i for i, rank in enumerate(pg.ranks)} for pg in self._groups()}
 
     @property
     def group_count(self) -> int:
-        """How many groups there have been."""
+        """The number of groups that the job has made."""
         return 0 if self._job() is None else membership._world().count
 
     def _job(self) -> World | None:
@@ -73,22 +73,22 @@ def _resolve_process_group(group_name: str) -> ProcessGroup:
 
 
 def _get_default_store() -> Store:
-    """Return the store of the job; ValueError in no job."""
+    """Return the job's store; ValueError before this process has joined a job."""
     return membership._get_default_group().store
 
 
 def _object_to_tensor(obj: Any, device: Any, group: Any = None) -> tuple[Tensor, Tensor]:
-    """Return an object's pickle as a tensor of bytes, and their number."""
+    """Return an object's pickle as a uint8 tensor, and its length as an int64 tensor."""
     data = np.frombuffer(pickle.dumps(obj), np.uint8).copy()
     return tensor(data, device=device), tensor([data.size], device=device)
 
 
 def _tensor_to_object(tensor: Tensor, tensor_size: Any, group: Any = None) -> Any:
-    """Return the object of ``_object_to_tensor``. A pickle can run any code: of trusted ranks only."""
+    """Return the object that ``_object_to_tensor`` pickled. A pickle can run any code, so the sender has to be trusted."""
     return pickle.load(io.BytesIO(tensor.cpu().numpy().tobytes()[:int(tensor_size)]))      # type: ignore[attr-defined]
 
 
 def _broadcast_coalesced(process_group: Any, tensors: list[Tensor], buffer_size: int, src: int = 0) -> None:
-    """Make tensors those of the group's rank ``src``. ``buffer_size`` changes nothing: each is sent by itself."""
+    """Replace tensors by those of the group's rank ``src``, one message each; ``buffer_size`` has no effect."""
     for t in tensors:
         broadcast(t, group=process_group, group_src=src)

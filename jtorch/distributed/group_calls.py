@@ -1,4 +1,4 @@
-"""The methods of a ProcessGroup: its collectives, each as Work, with ranks that are places in the group.
+"""The methods of a ProcessGroup: its collectives, each of which returns a Work and takes group ranks.
 
 Communication hooks and libraries call them; programs call the functions of torch.distributed.
 """
@@ -17,7 +17,7 @@ def _functions() -> Any:
 
 
 def _one(tensors: Any) -> Any:
-    """The tensor that is given, or that is in a list."""
+    """Return the tensor, or the first one of a list."""
     return tensors[0] if isinstance(tensors, Sequence) else tensors
 
 
@@ -30,7 +30,7 @@ def _root(given: Any) -> int:
 
 
 class Calls:
-    """Collectives as methods of a group."""
+    """The collectives as methods of a process group."""
 
     def allreduce(self, tensors: Any, opts: Any = None, timeout: Any = None, *, op: Any = None) -> Any:
         """See torch.distributed.all_reduce."""

@@ -1,4 +1,4 @@
-"""Process groups: which ranks work together, and what they meet over. See torch.distributed.ProcessGroup."""
+"""Process groups, and the job whose ranks they are made of. See torch.distributed.ProcessGroup."""
 from __future__ import annotations
 
 import os
@@ -19,7 +19,7 @@ default_pg_timeout = timedelta(minutes=30)
 
 
 class ProcessGroup(Calls):
-    """Some of the ranks of a job. See torch.distributed.ProcessGroup."""
+    """A subset of the ranks of a job. See torch.distributed.ProcessGroup."""
 
     def __init__(self, world: World, ranks: list[int], name: str, timeout: timedelta, desc: str = "undefined"):
         self.world, self.ranks, self.group_name, self.timeout, self.group_desc = world, ranks, name, timeout, desc
@@ -27,18 +27,18 @@ class ProcessGroup(Calls):
         self._rank = ranks.index(world.rank)
         self.agree = Agreement(world.connections, ranks, name)
         self.lane = Lane(f"collectives of group {name}")
-        self.monitored = 0      # monitored barriers so far
+        self.monitored = 0      # Counts the monitored barriers that this rank has entered.
 
     def rank(self) -> int:
-        """This process's rank in the group."""
+        """Return this process's rank in the group."""
         return self._rank
 
     def size(self) -> int:
-        """How many ranks there are."""
+        """Return the number of ranks."""
         return len(self.ranks)
 
     def name(self) -> str:
-        """The backend's name."""
+        """Return the name of the backend."""
         return self.world.backend
 
     def _get_backend_name(self) -> str:
@@ -46,11 +46,11 @@ class ProcessGroup(Calls):
 
     @property
     def store(self) -> Store:
-        """A part of the job's store for this group."""
+        """The group's namespace in the job's store."""
         return PrefixStore(self.group_name, self.world.store)
 
     def run(self, call: str, body: Any, array: Any) -> Any:
-        """Meets the other ranks, and runs a collective on this rank's array."""
+        """Agree on ``call`` with the other ranks, then run a collective kernel on this rank's array."""
         ready = self.world.transport.ready(self._members, body, array)
         self.agree(call, self.timeout.total_seconds())
         return ready()
@@ -60,11 +60,11 @@ class ProcessGroup(Calls):
 
 
 class NonGroupMember:
-    """What a group is to the ranks that are not in it."""
+    """Stands for a group in processes that are not in it."""
 
 
 class World:
-    """A job: all its processes, the store they found one another by, and their connections."""
+    """A job: the store by which its processes found each other, their connections, and their groups."""
 
     def __init__(self, backend: str, store: Store, rank: int, world_size: int, timeout: timedelta):
         self.backend, self.store, self.rank, self.size = backend, store, rank, world_size
@@ -76,7 +76,7 @@ class World:
         self.default = self.group(list(range(world_size)), timeout, "default_pg")
 
     def group(self, ranks: list[int], timeout: timedelta, desc: str = "undefined", name: str | None = None) -> Any:
-        """A group of some ranks, which all processes make in the same order; NonGroupMember in those that are not in it."""
+        """Create a group, which all processes do in the same order; return NonGroupMember in processes outside the group."""
         name, self.count = str(self.count) if name is None else name, self.count + 1
         if self.rank not in ranks:
             return NonGroupMember
@@ -85,12 +85,12 @@ class World:
         return made
 
     def close(self) -> None:
-        """Takes leave."""
+        """Close the connections to the other ranks."""
         self.connections.close()
 
 
 def _host_of(store: Store) -> str:
-    """The address that other processes reach this one by: the one by which it reaches the store."""
+    """Return the address by which other processes reach this one: its local address towards the store."""
     while isinstance(store, PrefixStore):
         store = store.underlying_store
     if not isinstance(store, TCPStore):
@@ -102,9 +102,10 @@ def _host_of(store: Store) -> str:
 
 
 def join(backend: str, init_method: str | None, timeout: timedelta, world_size: int, rank: int, store: Store | None) -> World:
-    """Joins a job, by its store or by a URL that says where it is."""
+    """Join a job by its store, or by the URL of the store."""
     if store is None:
         store, rank, world_size = next(iter(rendezvous(init_method or "env://", rank, world_size, timeout)))
         store.set_timeout(timeout)
-    times = store.add(f"joined/{rank}", 1)      # a store that outlives a job may hold what an earlier one said
+    # Counts how often this rank has joined, since a store that outlives a job still holds its keys.
+    times = store.add(f"joined/{rank}", 1)
     return World(backend, PrefixStore(f"default_pg/{times}", store), rank, world_size, timeout)

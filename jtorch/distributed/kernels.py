@@ -1,4 +1,4 @@
-"""What collectives compute, as functions of one rank's array and the axis of ranks: compiled once for each group and shape."""
+"""The computation of collectives, as functions of one rank's array and the axis of ranks; compiled once per group and shape."""
 from __future__ import annotations
 
 import functools
@@ -15,7 +15,7 @@ _DIRECT: dict[str, Callable] = {"sum": lax.psum, "min": lax.pmin, "max": lax.pma
 
 @functools.cache
 def all_reduce(op: str) -> Callable:
-    """The sum (or another reduction) over ranks. Reductions that XLA has no collective for are folded in the order of ranks."""
+    """Return the kernel of a reduction over ranks. XLA's collectives do some; the others fold the ranks' arrays in order."""
     if op in _DIRECT:
         return lambda x, axis: _DIRECT[op](x, axis).astype(x.dtype)
     return lambda x, axis: functools.reduce(_FOLDS[op], list(lax.all_gather(x, axis))).astype(x.dtype)
@@ -23,31 +23,31 @@ def all_reduce(op: str) -> Callable:
 
 @functools.cache
 def mean(ranks: int) -> Callable:
-    """The sum of what is divided by the number of ranks first, as PyTorch averages gradients."""
+    """Return the kernel that divides by the number of ranks and then sums, as PyTorch averages gradients."""
     return lambda x, axis: lax.psum(x * (1 / ranks), axis).astype(x.dtype)
 
 
 @functools.cache
 def reduce_scatter(op: str) -> Callable:
-    """Of (ranks, …): this rank's row of the reduction."""
+    """Return the kernel that reduces (ranks, ...) over ranks and returns this rank's row."""
     if op == "sum":
         return lambda x, axis: lax.psum_scatter(x, axis)
     return lambda x, axis: lax.dynamic_index_in_dim(all_reduce(op)(x, axis), lax.axis_index(axis), keepdims=False)
 
 
 def all_gather(x: jax.Array, axis: str) -> jax.Array:
-    """(ranks, …): what all ranks have."""
+    """Return the arrays of all ranks, with shape (ranks, ...)."""
     return lax.all_gather(x, axis)
 
 
 def all_to_all(x: jax.Array, axis: str) -> jax.Array:
-    """Of (ranks, …): row i of each rank goes to rank i."""
+    """Send row i of each rank's (ranks, ...) to rank i."""
     return lax.all_to_all(x, axis, 0, 0)
 
 
 @functools.cache
 def broadcast(source: int) -> Callable:
-    """What one rank has. Bits are added to zeros, so that none is lost: of floats, a negative zero would be."""
+    """Return the kernel that sums one rank's words with zeros; words keep bits that a sum of floats loses, such as -0.0."""
     def body(x: jax.Array, axis: str) -> Any:
         return lax.psum(jnp.where(lax.axis_index(axis) == source, x, jnp.zeros_like(x)), axis)
     return body

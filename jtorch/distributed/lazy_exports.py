@@ -1,4 +1,4 @@
-"""Public modules whose names lie in layers below ``torch.distributed``: they are imported when somebody asks for them."""
+"""Lazy imports for public modules whose names are defined in layers below ``torch.distributed``."""
 from __future__ import annotations
 
 import importlib
@@ -9,9 +9,13 @@ from jtorch._base.not_built import placeholder
 
 
 def lazy_getattr(module: str, where: dict[str, str], not_built: str = "") -> Callable[[str], Any]:
-    """The ``__getattr__`` of a public module: ``where`` says which names each module of the package has.
+    """Return a module's ``__getattr__``, which imports each name from its defining module on first access.
 
-    ``not_built``: names that can be imported and raise NotImplementedError when they are used.
+    Args:
+        module: the public module's name.
+        where: maps a module of the package, without ``jtorch.``, to the names that it defines, separated by spaces.
+        not_built: names that can be imported and raise NotImplementedError when they are used.
+
     """
     refused = frozenset(not_built.split())
     places = {name: place for place, listed in where.items() for name in listed.split()}

@@ -1,4 +1,4 @@
-"""Joining and leaving a job, and its groups. See torch.distributed.init_process_group."""
+"""Joining and leaving a job, and creating its groups. See torch.distributed.init_process_group."""
 from __future__ import annotations
 
 from datetime import timedelta
@@ -16,7 +16,7 @@ _state: dict[str, World | None] = {"world": None}
 class _GroupMeta(type):
     @property
     def WORLD(cls) -> ProcessGroup | None:
-        """The group of all ranks; None before there is one."""
+        """The group of all ranks; None before this process has joined a job."""
         world = _state["world"]
         return None if world is None else world.default
 
@@ -26,7 +26,7 @@ class group(metaclass=_GroupMeta):      # noqa: N801
 
 
 class GroupMember(metaclass=_GroupMeta):
-    """The group of all ranks, and what a group is to others."""
+    """Holds the group of all ranks, and the value that stands for a group outside of it."""
 
     NON_GROUP_MEMBER = NonGroupMember
 
@@ -34,27 +34,27 @@ class GroupMember(metaclass=_GroupMeta):
 # ---------------------------------------------------------------- joining and leaving
 
 def is_available() -> bool:
-    """Whether processes can work together: True."""
+    """Return True: torch.distributed is always available."""
     return True
 
 
 def is_initialized() -> bool:
-    """Whether this process has joined a job."""
+    """Return whether this process has joined a job."""
     return _state["world"] is not None
 
 
 def is_gloo_available() -> bool:
-    """Whether there are collectives on CPUs: True."""
+    """Return True: collectives on CPUs use Gloo."""
     return True
 
 
 def is_nccl_available() -> bool:
-    """Whether there are collectives on GPUs: not built."""
+    """Return False: NCCL is not built."""
     return False
 
 
 def is_mpi_available() -> bool:
-    """False."""
+    """Return False: MPI is not built."""
     return False
 
 
@@ -62,12 +62,12 @@ is_ucc_available = is_xccl_available = is_mpi_available
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether there is a backend of this name."""
+    """Return whether there is a backend of this name; only ``gloo`` is built."""
     return backend.lower() == Backend.GLOO
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether ``torch.distributed.run`` has started this process."""
+    """Return whether ``torch.distributed.run`` started this process."""
     import os
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
@@ -75,22 +75,28 @@ def is_torchelastic_launched() -> bool:
 def init_process_group(backend: str | None = None, init_method: str | None = None, timeout: timedelta | None = None,
                        world_size: int = -1, rank: int = -1, store: Store | None = None, group_name: str = "",
                        pg_options: Any = None, device_id: Any = None, _ranks: Any = None) -> None:
-    """Joins a job. See torch.distributed.init_process_group.
+    """Join a job. See torch.distributed.init_process_group.
 
     Args:
-        backend: "gloo": collectives on CPUs, by JAX. None is the same.
-        init_method: ``env://`` (the default), ``tcp://host:port`` or ``file:///path``.
-        timeout: of collectives, 30 minutes if not given.
-        world_size: how many processes there are.
-        rank: which of them this is.
-        store: in place of ``init_method``.
-        group_name: accepted, as PyTorch does: deprecated.
-        pg_options: accepted; there are none of Gloo.
-        device_id: accepted; this process's device is the CPU.
+        backend: ``"gloo"``, which runs collectives on CPUs by JAX; the default is the same.
+        init_method: the URL of the store: ``env://`` (the default), ``tcp://host:port`` or ``file:///path``.
+        timeout: the time limit of collectives; 30 minutes, if None.
+        world_size: the number of processes.
+        rank: this process's rank.
+        store: the store, in place of ``init_method``.
+        group_name: accepted and ignored; it is deprecated in PyTorch too.
+        pg_options: accepted and ignored; Gloo has no options.
+        device_id: accepted and ignored; the collectives run on the CPU.
 
     Raises:
-        ValueError: called twice, or what is needed is missing.
+        ValueError: this process has joined a job already, or the arguments do not suffice.
         NotImplementedError: another backend.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> dist.get_rank(), dist.get_world_size()
+    (0, 1)
+    >>> dist.destroy_process_group()
 
     """
     if is_initialized():
@@ -109,7 +115,21 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Leaves a job, or forgets one of its groups. See torch.distributed.destroy_process_group."""
+    """Leave the job, or remove one of its groups. See torch.distributed.destroy_process_group.
+
+    Args:
+        group: the group to remove; None or the group of all ranks leaves the job.
+
+    Raises:
+        ValueError: the group is not of this job, or this process has not joined one.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> dist.destroy_process_group()
+    >>> dist.is_initialized()
+    False
+
+    """
     if _rank_not_in_group(group):
         return
     world = _world()
@@ -142,7 +162,7 @@ def _rank_not_in_group(group: Any) -> bool:
 
 
 def _group_of_call(group: Any, name: str) -> ProcessGroup | None:
-    """The group that a call is of; None, and a warning, where this process is not in it."""
+    """Return the group of a call; warn and return None if this process is not in the group."""
     if _rank_not_in_group(group):
         warned.warn(f"Running {name} on global rank {_world().rank} which does not belong to the given group.")
         return None
@@ -152,10 +172,28 @@ def _group_of_call(group: Any, name: str) -> ProcessGroup | None:
 def new_group(ranks: list[int] | None = None, timeout: timedelta | None = None, backend: str | None = None,
               pg_options: Any = None, use_local_synchronization: bool = False, group_desc: str | None = None,
               device_id: Any = None) -> Any:
-    """A group of some ranks; all processes make all groups, in the same order. See torch.distributed.new_group.
+    """Create a group of some ranks; all processes create all groups in the same order. See torch.distributed.new_group.
+
+    Args:
+        ranks: the global ranks; all, if None.
+        timeout: the time limit of its collectives; that of the job, if None.
+        backend: ``"gloo"``.
+        pg_options: accepted and ignored.
+        use_local_synchronization: whether only the group's ranks call this.
+        group_desc: a description.
+        device_id: accepted and ignored.
+
+    Returns:
+        The group; ``GroupMember.NON_GROUP_MEMBER`` in processes that are not in it.
 
     Raises:
-        ValueError: ranks that are not of the job, or twice the same.
+        ValueError: ranks that are not of the job, or duplicates.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> dist.new_group([0]).size()
+    1
+    >>> dist.destroy_process_group()
 
     """
     world = _world()
@@ -175,7 +213,23 @@ def new_group(ranks: list[int] | None = None, timeout: timedelta | None = None, 
 
 def new_subgroups(group_size: int | None = None, group: Any = None, timeout: timedelta | None = None, backend: str | None = None,
                   pg_options: Any = None, group_desc: str | None = None) -> tuple:
-    """(this process's, all): the ranks of a group in groups of one size. See torch.distributed.new_subgroups."""
+    """Divide a group's ranks into consecutive groups of one size. See torch.distributed.new_subgroups.
+
+    Args:
+        group_size: the number of ranks of each new group.
+        group: the group to divide; all ranks, if None.
+        timeout: the time limit of their collectives; that of the job, if None.
+        backend: ``"gloo"``.
+        pg_options: accepted and ignored.
+        group_desc: a description.
+
+    Returns:
+        This process's group, and a list of all groups.
+
+    Raises:
+        ValueError: no size, or a size that does not divide the number of ranks.
+
+    """
     if group_size is None:
         raise ValueError("Default group size only takes effect when CUDA is available.If your subgroup using a backend that does "
                          "not depend on CUDA,please pass in 'group_size' correctly.")
@@ -192,7 +246,22 @@ def new_subgroups(group_size: int | None = None, group: Any = None, timeout: tim
 
 def new_subgroups_by_enumeration(ranks_per_subgroup_list: list[list[int]], timeout: timedelta | None = None,
                                  backend: str | None = None, pg_options: Any = None, group_desc: str | None = None) -> tuple:
-    """(this process's, all): groups of these ranks. See torch.distributed.new_subgroups_by_enumeration."""
+    """Create groups of these ranks. See torch.distributed.new_subgroups_by_enumeration.
+
+    Args:
+        ranks_per_subgroup_list: the global ranks of each group.
+        timeout: the time limit of their collectives; that of the job, if None.
+        backend: ``"gloo"``.
+        pg_options: accepted and ignored.
+        group_desc: a description.
+
+    Returns:
+        This process's group, or None, and a list of all groups.
+
+    Raises:
+        ValueError: no groups, or a rank in two groups.
+
+    """
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
     made: list[Any] = []
@@ -207,53 +276,53 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list: list[list[int]], timeo
 
 
 def get_rank(group: Any = None) -> int:
-    """This process's rank in a group; -1 if it is not in it."""
+    """Return this process's rank in a group; -1 if it is not in the group."""
     return -1 if _rank_not_in_group(group) else _group_or_default(group).rank()
 
 
 def get_world_size(group: Any = None) -> int:
-    """How many ranks a group has; -1 if this process is not in it."""
+    """Return the number of a group's ranks; -1 if this process is not in the group."""
     return -1 if _rank_not_in_group(group) else _group_or_default(group).size()
 
 
 def get_backend(group: Any = None) -> Backend:
-    """The name of what a group's collectives run on."""
+    """Return the name of a group's backend."""
     if _rank_not_in_group(group):
         raise ValueError("Invalid process group specified")
     return Backend(_group_or_default(group).name())
 
 
 def get_backend_config(group: Any = None) -> str:
-    """What the collectives of each type of device run on. See torch.distributed.get_backend_config."""
+    """Return a group's backends by type of device. See torch.distributed.get_backend_config."""
     return f"cpu:{get_backend(group)}"
 
 
 def get_pg_count() -> int:
-    """How many groups this job has made."""
+    """Return the number of groups that this job has made."""
     return _world().count
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """A rank's place in a group."""
+    """Return the group rank of a global rank; ValueError if the rank is not in the group."""
     if global_rank not in group.ranks:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
     return group.ranks.index(global_rank)
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The rank at a place of a group."""
+    """Return the global rank of a group rank; ValueError if the group has no such rank."""
     if not 0 <= group_rank < group.size():
         raise ValueError(f"Group rank {group_rank} is not part of group {group}")
     return group.ranks[group_rank]
 
 
 def get_process_group_ranks(group: Any) -> list[int]:
-    """The ranks of a group."""
+    """Return the global ranks of a group."""
     return list(_group_or_default(group).ranks)
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """This process's place on its machine, as the launcher says."""
+    """Return this process's rank on its machine, as the launcher set it."""
     import os
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])

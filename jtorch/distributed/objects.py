@@ -1,4 +1,4 @@
-"""Collectives of objects that pickle writes, among the ranks of a job only. See torch.distributed.all_gather_object."""
+"""Collectives of Python objects, which are pickled. See torch.distributed.all_gather_object."""
 from __future__ import annotations
 
 import pickle
@@ -13,16 +13,31 @@ from jtorch.distributed.point_to_point import recv, send
 
 
 def _everybodys(pg: ProcessGroup, name: str, obj: Any) -> list[Any]:
-    """The objects of all ranks of a group."""
+    """Return the objects of all ranks of a group."""
     data = np.frombuffer(pickle.dumps(obj), np.uint8)
     sizes = collectives._gathered(pg, f"{name} size", np.array([data.size], np.int64))[:, 0]
     rows = collectives._gathered(pg, name, np.concatenate([data, np.zeros(int(sizes.max()) - data.size, np.uint8)]))
-    # Only ranks that know the job's secret have come to this point.
+    # Unpickling is safe here: only ranks that know the job's secret can send.
     return [pickle.loads(row[:n].tobytes()) for row, n in zip(rows, sizes, strict=True)]
 
 
 def all_gather_object(object_list: list, obj: Any, group: Any = None) -> None:
-    """Fills a list with the objects of all ranks. See torch.distributed.all_gather_object."""
+    """Fill a list with the objects of all ranks. See torch.distributed.all_gather_object.
+
+    Args:
+        object_list: the list, whose elements are replaced.
+        obj: this rank's object, which can be pickled.
+        group: the ranks; all, if None.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> found = [None]
+    >>> dist.all_gather_object(found, {"loss": 1.5})
+    >>> found
+    [{'loss': 1.5}]
+    >>> dist.destroy_process_group()
+
+    """
     def do(pg: ProcessGroup) -> None:
         object_list[:] = _everybodys(pg, "all_gather_object", obj)
     collectives._begin(group, "all_gather_object", do, False, None)
@@ -30,7 +45,7 @@ def all_gather_object(object_list: list, obj: Any, group: Any = None) -> None:
 
 def gather_object(obj: Any, object_gather_list: list | None = None, dst: int | None = None, group: Any = None,
                   group_dst: int | None = None) -> None:
-    """Fills rank ``dst``'s list with the objects of all. See torch.distributed.gather_object."""
+    """Fill the list of rank ``dst`` with the objects of all ranks. See torch.distributed.gather_object."""
     def do(pg: ProcessGroup) -> None:
         at = collectives._source(pg, dst, group_dst, "dst", 0)
         if (pg.rank() == at) != (object_gather_list is not None):
@@ -44,7 +59,16 @@ def gather_object(obj: Any, object_gather_list: list | None = None, dst: int | N
 
 def broadcast_object_list(object_list: list, src: int | None = None, group: Any = None, device: Any = None,
                           group_src: int | None = None) -> None:
-    """Makes a list's objects those of rank ``src``. See torch.distributed.broadcast_object_list."""
+    """Replace a list's objects by those of rank ``src``. See torch.distributed.broadcast_object_list.
+
+    Args:
+        object_list: the list, of the same length on all ranks.
+        src: the global rank that sends.
+        group: the ranks; all, if None.
+        device: accepted and ignored.
+        group_src: the sender's rank in the group, in place of ``src``.
+
+    """
     def do(pg: ProcessGroup) -> None:
         at = collectives._source(pg, src, group_src, "src", 0)
         found = _everybodys(pg, "broadcast_object_list", list(object_list) if pg.rank() == at else None)[at]
@@ -55,7 +79,7 @@ def broadcast_object_list(object_list: list, src: int | None = None, group: Any 
 
 def scatter_object_list(scatter_object_output_list: list, scatter_object_input_list: list | None = None, src: int | None = None,
                         group: Any = None, group_src: int | None = None) -> None:
-    """Gives each rank its object of rank ``src``'s list. See torch.distributed.scatter_object_list."""
+    """Send each rank its object of rank ``src``'s list. See torch.distributed.scatter_object_list."""
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
 
@@ -68,7 +92,7 @@ def scatter_object_list(scatter_object_output_list: list, scatter_object_input_l
 
 def send_object_list(object_list: list, dst: int | None = None, group: Any = None, device: Any = None,
                      group_dst: int | None = None) -> None:
-    """Sends objects to a rank. See torch.distributed.send_object_list."""
+    """Send a list of objects to a rank. See torch.distributed.send_object_list."""
     data = np.frombuffer(pickle.dumps(object_list), np.uint8)
     for array in (np.array([data.size], np.int64), data):
         send(tensor_of(array), dst, group, group_dst=group_dst)
@@ -76,7 +100,7 @@ def send_object_list(object_list: list, dst: int | None = None, group: Any = Non
 
 def recv_object_list(object_list: list, src: int | None = None, group: Any = None, device: Any = None,
                      group_src: int | None = None) -> int:
-    """Takes objects from a rank; the rank. See torch.distributed.recv_object_list."""
+    """Receive a list of objects, and return the sender's rank. See torch.distributed.recv_object_list."""
     size = tensor_of(np.zeros(1, np.int64))
     rank = recv(size, src, group, group_src=group_src)
     data = tensor_of(np.zeros(int(size.item()), np.uint8))      # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What the methods of a ProcessGroup take beside tensors. See torch.distributed.AllreduceOptions and its kin."""
+"""Options of the methods of a ProcessGroup. See torch.distributed.AllreduceOptions."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -12,59 +12,59 @@ _NOT_SET = timedelta(milliseconds=-1)
 
 @dataclass
 class AllgatherOptions:
-    """Of all-gathers."""
+    """Options of all-gathers."""
 
     timeout: timedelta = _NOT_SET
     asyncOp: bool = True
 
 
 class AllToAllOptions(AllgatherOptions):
-    """Of all-to-alls."""
+    """Options of all-to-alls."""
 
 
 @dataclass
 class AllreduceOptions(AllgatherOptions):
-    """Of all-reduces."""
+    """Options of all-reduces."""
 
     reduceOp: Any = ReduceOp.SUM
 
 
 class AllreduceCoalescedOptions(AllreduceOptions):
-    """Of all-reduces of several tensors."""
+    """Options of all-reduces of several tensors."""
 
 
 class ReduceScatterOptions(AllreduceOptions):
-    """Of reduce-scatters."""
+    """Options of reduce-scatters."""
 
 
 @dataclass
 class GatherOptions(AllgatherOptions):
-    """Of gathers: ``rootRank`` is a place in the group."""
+    """Options of gathers; ``rootRank`` is a group rank."""
 
     rootRank: int = 0
 
 
 class ScatterOptions(GatherOptions):
-    """Of scatters."""
+    """Options of scatters."""
 
 
 @dataclass
 class BroadcastOptions(GatherOptions):
-    """Of broadcasts."""
+    """Options of broadcasts."""
 
     rootTensor: int = 0
 
 
 @dataclass
 class ReduceOptions(BroadcastOptions):
-    """Of reductions to one rank."""
+    """Options of reductions to one rank."""
 
     reduceOp: Any = ReduceOp.SUM
 
 
 @dataclass
 class BarrierOptions(AllgatherOptions):
-    """Of barriers."""
+    """Options of barriers."""
 
     device_ids: list[int] = field(default_factory=list)
     device: Any = None

@@ -1,4 +1,4 @@
-"""A mesh of the devices of this process, where there is no job of several."""
+"""Meshes of this process's devices, for programs without a job of several processes."""
 from __future__ import annotations
 
 import os
@@ -11,12 +11,12 @@ from jtorch.distributed import membership
 
 
 def are_meant() -> bool:
-    """Whether a mesh is of this process's devices: it is in no job, and no launcher has started it for one."""
+    """Return whether a mesh consists of this process's devices: there is no job, and no launcher started the process for one."""
     return not membership.is_initialized() and not {"WORLD_SIZE", "RANK"} & os.environ.keys()
 
 
 def named(device_type: str, ranks: np.ndarray) -> jax.sharding.Mesh:
-    """JAX's mesh of the devices of these numbers."""
+    """Return JAX's mesh of the devices with these numbers; RuntimeError if this process has fewer devices."""
     there = jax_devices(device_type)
     if not ranks.size or ranks.min() < 0 or ranks.max() >= len(there):
         raise RuntimeError(f"A mesh of {ranks.size} {device_type} devices needs as many, and this process has {len(there)}. "

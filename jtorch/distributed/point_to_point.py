@@ -1,4 +1,4 @@
-"""Messages from one rank to another, over a connection for each pair and tag. See torch.distributed.send."""
+"""Messages from one rank to another, over one connection per pair and tag. See torch.distributed.send."""
 from __future__ import annotations
 
 import time
@@ -21,10 +21,10 @@ _lanes: dict[tuple, Lane] = {}
 
 
 class MessageWork(Work):
-    """A message under way; of one that comes, who sent it."""
+    """A send or receive in progress; a receive knows its sender."""
 
     def source_rank(self) -> int:
-        """The rank it came from; -1 of one that was sent."""
+        """Return the sender's rank; -1 for a send."""
         source = self._future.result()
         return -1 if source is None else source
 
@@ -36,7 +36,7 @@ def _purpose(pg: ProcessGroup, tag: int) -> str:
 
 
 def _peer(pg: ProcessGroup, rank: int | None, group_rank: int | None, what: str) -> int:
-    """The global rank of the other side."""
+    """Return the global rank of the peer."""
     at = collectives._source(pg, rank, group_rank, what)
     if at == pg.rank():
         side = "destination" if what == "dst" else "source"
@@ -77,7 +77,7 @@ def _receiving(pg: ProcessGroup, tensor: Tensor, source: int | None, tag: int) -
 
 
 def _heard(pg: ProcessGroup, source: int | None, tag: int, until: float, seconds: float) -> tuple[int, Connection]:
-    """The connection on which a message has come: of one rank, or of whichever is first."""
+    """Return the sender and the connection of the next message, from one rank or from whichever sends first."""
     connections, purpose = pg.world.connections, _purpose(pg, tag)
     late = DistBackendError(f"[Rank {pg.rank()}] Timed out after {seconds:.0f} s in recv, waiting for "
                             f"{'any rank' if source is None else f'rank {source}'}")
@@ -102,14 +102,32 @@ def _lane(*key: Any) -> Lane:
 
 
 def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """Sends a tensor to a rank. See torch.distributed.send."""
+    """Send a tensor to a rank, and wait until it is sent. See torch.distributed.send.
+
+    Args:
+        tensor: a CPU tensor of any shape and dtype.
+        dst: the receiver's global rank.
+        group: the group; all ranks, if None.
+        tag: matches the message with the receiver's ``tag``.
+        group_dst: the receiver's rank in the group, in place of ``dst``.
+
+    Raises:
+        ValueError: this process is the receiver, or both or none of ``dst`` and ``group_dst``.
+        DistBackendError: the receiver has ended.
+
+    """
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
 
 
 def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> Work | None:
-    """Begins to send a tensor to a rank. See torch.distributed.isend."""
+    """Begin to send a tensor to a rank. See torch.distributed.isend, and ``send`` for the arguments.
+
+    Returns:
+        The Work; None if this process is not in the group.
+
+    """
     check_tensor(tensor, "tensor")
     pg = membership._group_of_call(group, "isend")
     if pg is None:
@@ -119,7 +137,22 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
 
 
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Takes a tensor from a rank, or from any; the rank. See torch.distributed.recv."""
+    """Receive a tensor from a rank, or from any. See torch.distributed.recv.
+
+    Args:
+        tensor: a CPU tensor with the sent tensor's dtype and number of elements, which is written to.
+        src: the sender's global rank; any rank, if neither it nor ``group_src`` is given.
+        group: the group; all ranks, if None.
+        tag: matches the message with the sender's ``tag``.
+        group_src: the sender's rank in the group, in place of ``src``.
+
+    Returns:
+        The sender's rank; -1 if this process is not in the group.
+
+    Raises:
+        DistBackendError: the sender has ended, sends another dtype or size, or nothing within the group's timeout.
+
+    """
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
         return -1
@@ -128,7 +161,12 @@ def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0
 
 
 def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
-    """Begins to take a tensor from a rank, or from any. See torch.distributed.irecv."""
+    """Begin to receive a tensor. See torch.distributed.irecv, and ``recv`` for the arguments.
+
+    Returns:
+        The Work; None if this process is not in the group.
+
+    """
     check_tensor(tensor, "tensor")
     pg = membership._group_of_call(group, "irecv")
     if pg is None:
@@ -139,7 +177,7 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
 
 
 class P2POp:
-    """A message of ``batch_isend_irecv``. See torch.distributed.P2POp."""
+    """A send or receive of ``batch_isend_irecv``. See torch.distributed.P2POp."""
 
     def __init__(self, op: Callable, tensor: Tensor, peer: int | None = None, group: Any = None, tag: int = 0,
                  group_peer: int | None = None):
@@ -156,7 +194,7 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Begins several messages. See torch.distributed.batch_isend_irecv."""
+    """Begin several sends and receives, and return their Works. See torch.distributed.batch_isend_irecv."""
     if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
     works = [op.op(op.tensor, None, op.group, op.tag, op.group_peer) for op in p2p_op_list]

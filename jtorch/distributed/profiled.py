@@ -1,4 +1,4 @@
-"""Collectives and messages in a profile: ``gloo:all_reduce``, with the shapes of what is sent."""
+"""Profiler events of collectives and messages: ``gloo:all_reduce``, with the shapes of the tensors."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -10,10 +10,10 @@ from jtorch.tensor import Tensor
 
 
 def noted(name: str, tensors: Iterable[Tensor], do: Callable[[], Any]) -> Callable[[], Any]:
-    """``do``, which says in the profile that is being made, if any, that it ran and for how long."""
+    """Wrap ``do`` so that it adds an event to the active profile; return ``do`` itself if no profile is active."""
     if not timeline.is_watching():
         return do
-    shapes = [[*t.shape, *((2,) if t.dtype.is_complex else ())] for t in tensors]     # PyTorch sends complex numbers as pairs
+    shapes = [[*t.shape, *((2,) if t.dtype.is_complex else ())] for t in tensors]     # PyTorch sends complex numbers as pairs.
 
     def run() -> Any:
         start = perf_counter()

@@ -1,4 +1,4 @@
-"""Which reductions there are, and what each is to XLA. See torch.distributed.ReduceOp."""
+"""The reductions of collectives, and their XLA counterparts. See torch.distributed.ReduceOp."""
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class RedOpType:
-    """One kind of reduction: a name that compares and hashes."""
+    """One kind of reduction, which compares and hashes by name."""
 
     def __init__(self, name: str, body: str):
         self.name, self.body = name, body
@@ -37,7 +37,7 @@ class ReduceOp:
     PREMUL_SUM = RedOpType("PREMUL_SUM", "sum")
 
     def __new__(cls, op: RedOpType) -> Any:
-        """The reduction itself."""
+        """Return ``op`` itself."""
         return op
 
 
@@ -48,10 +48,10 @@ setattr(ReduceOp, "RedOpType", RedOpType)      # noqa: B010  (PyTorch's name of 
 
 
 def body_of(op: RedOpType, dtype: np.dtype) -> str:
-    """What XLA calls a reduction of numbers of this dtype.
+    """Return the name of the kernel of a reduction for a dtype.
 
     Raises:
-        ValueError: bits of numbers that are no integers, or what Gloo has not.
+        ValueError: a bitwise reduction of a dtype that is not integral, or a reduction that Gloo lacks.
 
     """
     if op.name == "AVG":
@@ -64,6 +64,6 @@ def body_of(op: RedOpType, dtype: np.dtype) -> str:
 
 
 def check_complex(op: Any, dtype: Any) -> None:
-    """ValueError where complex numbers are reduced in another way than by sums."""
+    """Raise ValueError if complex numbers are reduced by anything but a sum."""
     if dtype.is_complex and op.name not in ("SUM", "AVG", "PREMUL_SUM"):
         raise ValueError(f"all_reduce does not support {op} on complex tensors")

@@ -1,4 +1,6 @@
-"""How processes find the store: ``env://``, ``tcp://host:port``, ``file:///path``. See torch.distributed.rendezvous."""
+"""Rendezvous: finding the job's store by ``env://``, ``tcp://host:port`` or ``file:///path``. See
+torch.distributed.rendezvous.
+"""
 from __future__ import annotations
 
 import os
@@ -14,17 +16,24 @@ _HANDLERS: dict[str, Callable] = {}
 
 
 def register_rendezvous_handler(scheme: str, handler: Callable) -> None:
-    """Says what finds the store of URLs of a scheme. RuntimeError if there is one already."""
+    """Register the function that finds the store of URLs with ``scheme``; RuntimeError if there is one already."""
     if scheme in _HANDLERS:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
     _HANDLERS[scheme] = handler
 
 
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = DEFAULT_TIMEOUT) -> Iterator[tuple]:
-    """(store, rank, world size) of a job. See torch.distributed.rendezvous.
+    """Yield the store, the rank and the world size of a job. See torch.distributed.rendezvous.
+
+    Args:
+        url: ``env://``, ``tcp://host:port`` or ``file:///path``.
+        rank: this process's rank; the URL or the environment says it, if -1.
+        world_size: the number of processes; the URL or the environment says it, if -1.
+        timeout: the store's time limit.
 
     Raises:
-        ValueError: the URL, or the environment, does not say enough.
+        ValueError: the URL and the environment do not suffice.
+        RuntimeError: an unknown scheme.
 
     """
     if not isinstance(url, str):
@@ -64,7 +73,7 @@ def _by_environment(url: Any, rank: int, world_size: int, timeout: timedelta) ->
 
 
 def _store_at(host: str, port: int, rank: int, world_size: int, timeout: timedelta) -> Store:
-    """The store of a job: rank 0 serves it, unless the launcher does."""
+    """Return the job's store: rank 0 serves it, unless the launcher does."""
     if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         return PrefixStore(f"/worker/attempt_{attempt}", TCPStore(host, port, world_size, False, timeout))

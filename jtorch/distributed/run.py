@@ -1,8 +1,8 @@
-"""``python -m torch.distributed.run [--nproc-per-node N] script.py [args…]``: starts a program's processes, and watches them.
+"""``python -m torch.distributed.run [--nproc-per-node N] script.py [args…]``: start a program's processes and watch them.
 
-On one machine ``--standalone``, or nothing; on several the same command on each, with ``--nnodes``, ``--node-rank``,
-``--master-addr`` and ``--master-port``. If a process fails, the others are ended and the report names it; ``--max-restarts``
-starts all of them again.
+On one machine use ``--standalone``, or nothing. On several machines run the same command on each, with ``--nnodes``,
+``--node-rank``, ``--master-addr`` and ``--master-port``. If a process fails, the launcher ends the others and the report
+names the failed one. ``--max-restarts`` restarts all of them.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jtorch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
 
 def get_args_parser() -> argparse.ArgumentParser:
-    """The arguments, with PyTorch's names: dashes and underscores are the same."""
+    """Return the parser of the command's arguments, which accept dashes and underscores as PyTorch's do."""
     parser = argparse.ArgumentParser("torchrun", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 
     def add(name: str, **options: Any) -> None:
@@ -53,7 +53,7 @@ def get_args_parser() -> argparse.ArgumentParser:
 
 @contextlib.contextmanager
 def _signals_raise() -> Iterator[None]:
-    """SIGTERM ends the processes as Ctrl-C does."""
+    """Let SIGTERM end the processes as Ctrl-C does, in this block."""
     def stop(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
     before: Any = signal.signal(signal.SIGTERM, stop) if threading.current_thread() is threading.main_thread() else None
@@ -65,7 +65,7 @@ def _signals_raise() -> Iterator[None]:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Runs a program. ChildFailedError if a rank fails."""
+    """Run a program; ChildFailedError if a rank fails."""
     agent = _agent.Agent(args)
     with _signals_raise():
         failures = agent.run()
@@ -74,11 +74,12 @@ def run(args: argparse.Namespace) -> None:
 
 
 def main(args: list[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     from jtorch._import_hook import install_in_children, serves_processes
     given = get_args_parser().parse_args(args)
     if not serves_processes():
-        install_in_children()       # started as jtorch.distributed.run
+        # The command was started as jtorch.distributed.run, so ``import torch`` has to be set up for the processes.
+        install_in_children()
     try:
         run(given)
     except ChildFailedError as error:

@@ -1,4 +1,4 @@
-"""``all_reduce`` of tensors of which each rank stores other elements."""
+"""``all_reduce`` of sparse tensors, whose ranks may store different elements."""
 from __future__ import annotations
 
 import importlib
@@ -13,7 +13,7 @@ from jtorch.no_grad import no_grad
 
 
 def sum_of_sparse(pg: ProcessGroup, tensor: Any, op: Any, gathered: Callable) -> None:
-    """Makes ``tensor`` the sum: the elements of all ranks, those of the same place added up."""
+    """Replace ``tensor`` by the sum over ranks, as a coalesced sparse tensor."""
     if op.name != "SUM":
         raise RuntimeError("unsupported reduction operation (allreduce of sparse tensors only works with ReduceOp.SUM)")
     places, values = array_of(tensor._indices()).T, array_of(tensor._values())
@@ -26,7 +26,7 @@ def sum_of_sparse(pg: ProcessGroup, tensor: Any, op: Any, gathered: Callable) ->
 
 
 def _rows(pg: ProcessGroup, array: np.ndarray, counts: np.ndarray, gathered: Callable) -> np.ndarray:
-    """The rows of all ranks, behind one another: each rank has another number of them, and sends as many as the longest."""
+    """Return the rows of all ranks, concatenated; each rank pads its rows to the longest for the all-gather."""
     filled = np.zeros((counts.max(), *array.shape[1:]), array.dtype)
     filled[:len(array)] = array
     everybodys = gathered(pg, "all_reduce of sparse tensors", filled)

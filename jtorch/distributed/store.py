@@ -1,4 +1,4 @@
-"""Stores: keys and bytes that processes share to find one another. See torch.distributed.Store."""
+"""Key-value stores by which processes find each other. See torch.distributed.Store."""
 from __future__ import annotations
 
 import contextlib
@@ -16,14 +16,14 @@ DEFAULT_TIMEOUT = timedelta(seconds=300)
 
 
 def as_bytes(value: str | bytes) -> bytes:
-    """What is stored of a value."""
+    """Return a value as bytes, with strings encoded."""
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
 class Store:
-    """What all stores can do, by ``read``, ``update`` and ``wait_until`` of a subclass. See torch.distributed.Store.
+    """The base class of stores; subclasses define ``read``, ``update`` and ``wait_until``. See torch.distributed.Store.
 
-    Keys are strings, values bytes (or strings, which are encoded). ``get`` and ``wait`` wait until a key is there, and raise
+    Keys are strings; values are bytes, or strings, which are encoded. ``get`` and ``wait`` wait for a key, and raise
     DistStoreError after ``timeout``.
     """
 
@@ -32,83 +32,83 @@ class Store:
 
     @property
     def timeout(self) -> timedelta:
-        """How long ``get`` and ``wait`` wait."""
+        """The time limit of ``get`` and ``wait``."""
         return self._timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
-        """Says how long ``get`` and ``wait`` wait."""
+        """Set the time limit of ``get`` and ``wait``."""
         self._timeout = timeout
 
     def read(self, key: str) -> bytes | None:
-        """The value of a key; None if there is none."""
+        """Return the value of a key; None if there is no such key."""
         raise NotImplementedError
 
     def update(self, key: str, change: tuple) -> bytes | None:
-        """Changes a key at once, as ``changed`` says; its value then."""
+        """Apply a change, as ``changed`` describes it, to a key atomically; return what ``changed`` returns for the caller."""
         raise NotImplementedError
 
     def wait_until(self, keys: list[str], seconds: float) -> list[str]:
-        """Waits until all keys are there, at most so long; those that are not."""
+        """Wait at most ``seconds`` until all keys exist; return those that still do not."""
         raise NotImplementedError
 
     def num_keys(self) -> int:
-        """How many keys there are."""
+        """Return the number of keys."""
         raise NotImplementedError
 
     def set(self, key: str, value: str | bytes) -> None:
-        """Gives a key a value."""
+        """Set the value of a key."""
         self.update(key, ("set", as_bytes(value)))
 
     def get(self, key: str) -> bytes:
-        """The value of a key, once it is there."""
+        """Wait for a key, and return its value."""
         self.wait([key])
         found = self.read(key)
         return b"" if found is None else found
 
     def add(self, key: str, amount: int) -> int:
-        """Adds to the number that a key holds, 0 if it is not there; the sum."""
+        """Add to the number that a key holds, 0 if there is no such key; return the sum."""
         return int(self.update(key, ("add", str(amount).encode())) or b"0")
 
     def append(self, key: str, value: str | bytes) -> None:
-        """Adds bytes at the end of a key's value."""
+        """Append bytes to a key's value."""
         self.update(key, ("append", as_bytes(value)))
 
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
-        """Gives a key a value if it has the expected one, or if none is expected and there is none; its value then."""
+        """Set a key if it has the expected value, or if it does not exist and the expected value is empty; return its value."""
         found = self.update(key, ("compare_set", as_bytes(expected_value), as_bytes(desired_value)))
         return as_bytes(expected_value) if found is None else found
 
     def delete_key(self, key: str) -> bool:
-        """Removes a key; whether it was there."""
+        """Remove a key; return whether it existed."""
         return self.update(key, ("delete",)) is not None
 
     def check(self, keys: list[str]) -> bool:
-        """Whether all keys are there."""
+        """Return whether all keys exist."""
         return not self.wait_until(list(keys), 0)
 
     def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
-        """Waits until all keys are there; DistStoreError after the timeout."""
+        """Wait until all keys exist; DistStoreError after the timeout."""
         limit = self._timeout if timeout is None else timeout
         missing = self.wait_until(list(keys), limit.total_seconds())
         if missing:
             raise DistStoreError(f"wait timeout after {int(limit.total_seconds() * 1000)}ms, keys: {', '.join(missing)}")
 
     def multi_get(self, keys: list[str]) -> list[bytes]:
-        """The values of keys, once they are there."""
+        """Wait for keys, and return their values."""
         return [self.get(key) for key in keys]
 
     def multi_set(self, keys: list[str], values: list) -> None:
-        """Gives keys values."""
+        """Set the values of keys."""
         for key, value in zip(keys, values, strict=True):
             self.set(key, value)
 
     def has_extended_api(self) -> bool:
-        """Whether there are ``append``, ``multi_get`` and ``multi_set``: True."""
+        """Return True: ``append``, ``multi_get`` and ``multi_set`` exist."""
         return True
 
 
 def arrive(store: Store, key: str, world_size: int) -> str:
-    """Counts this process at a key; the key that is there once all of ``world_size`` have come."""
+    """Count this process at a key; return the key that is set once ``world_size`` processes have arrived."""
     all_there = f"{key}/all"
     if store.add(key, 1) == world_size:
         store.set(all_there, b"1")
@@ -116,7 +116,7 @@ def arrive(store: Store, key: str, world_size: int) -> str:
 
 
 def changed(old: bytes | None, change: tuple) -> tuple[bytes | None, bytes | None]:
-    """What a key holds after a change, and what the caller is told."""
+    """Return a key's value after a change, and the result for the caller of ``update``."""
     kind, *args = change
     if kind == "set":
         return args[0], args[0]
@@ -138,6 +138,7 @@ class HashStore(Store):
     >>> store = torch.distributed.HashStore()
     >>> store.add("n", 2), store.add("n", 3), store.get("n")
     (2, 5, b'5')
+
     """
 
     def __init__(self) -> None:
@@ -170,14 +171,25 @@ class HashStore(Store):
 
 
 class PrefixStore(Store):
-    """A part of another store: all its keys begin with ``prefix/``. See torch.distributed.PrefixStore."""
+    """A namespace of another store: all keys get the prefix ``prefix/``. See torch.distributed.PrefixStore.
+
+    Args:
+        prefix: the namespace.
+        store: the store.
+
+    >>> store = torch.distributed.HashStore()
+    >>> torch.distributed.PrefixStore("a", store).set("k", "v")
+    >>> store.get("a/k")
+    b'v'
+
+    """
 
     def __init__(self, prefix: str, store: Store) -> None:
         self.prefix, self._store = prefix, store
 
     @property
     def underlying_store(self) -> Store:
-        """The store it is a part of."""
+        """The store that holds the namespace."""
         return self._store
 
     def set_timeout(self, timeout: timedelta) -> None:
@@ -202,10 +214,15 @@ class PrefixStore(Store):
 
 
 class FileStore(Store):
-    """A store in a file that all processes see. See torch.distributed.FileStore.
+    """A store in a file that all processes can access. See torch.distributed.FileStore.
 
-    The file is a list of (key, value) that only grows; the last entry of a key counts. The last of ``world_size`` stores that
-    are closed removes it.
+    The file is a log of (key, value) entries; the last entry of a key is its value. The last of ``world_size`` stores to be
+    closed removes the file.
+
+    Args:
+        file_name: the path of the file.
+        world_size: the number of stores.
+
     """
 
     _GONE = b"\0gone"

@@ -1,4 +1,4 @@
-"""A store that one process serves to the others. See torch.distributed.TCPStore."""
+"""A store that one process serves over TCP. See torch.distributed.TCPStore."""
 from __future__ import annotations
 
 import contextlib
@@ -17,12 +17,12 @@ _WORKERS = "\0workers"
 
 
 def pack(*parts: bytes) -> bytes:
-    """Several pieces of bytes as one message."""
+    """Pack several pieces of bytes into one message, each with its length."""
     return b"".join([struct.pack("<I", len(p)) + p for p in parts])
 
 
 def unpack(message: bytes) -> list[bytes]:
-    """The pieces of a message; ValueError if it is none."""
+    """Return the pieces of a message; ValueError if the message is truncated."""
     parts, at = [], 0
     while at < len(message):
         (n,) = struct.unpack_from("<I", message, at)
@@ -34,7 +34,7 @@ def unpack(message: bytes) -> list[bytes]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens on this address only. DistNetworkError if the port is taken."""
+    """Return a socket that listens on this address only; DistNetworkError if the port is taken."""
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -50,7 +50,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def connect(host: str, port: int, seconds: float) -> Connection:
-    """A connection to an address, which may not listen yet. DistNetworkError after so many seconds."""
+    """Connect to an address, and retry until it listens; DistNetworkError after ``seconds``."""
     until = time.monotonic() + seconds
     while True:
         try:
@@ -65,14 +65,14 @@ def connect(host: str, port: int, seconds: float) -> Connection:
 
 
 def as_connection(made: socket.socket) -> Connection:
-    """A socket as a connection that sends and takes whole messages."""
+    """Wrap a socket in a Connection, which sends and receives whole messages."""
     made.settimeout(None)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return Connection(made.detach())
 
 
 class _Server:
-    """Answers the requests of all connections, each in a thread of its own."""
+    """Answers the requests of all connections, each in its own thread."""
 
     def __init__(self, host: str, port: int):
         self.held = HashStore()
@@ -81,7 +81,7 @@ class _Server:
         threading.Thread(target=self._accept, name="jtorch store", daemon=True).start()
 
     def _accept(self) -> None:
-        with contextlib.suppress(OSError):      # closed
+        with contextlib.suppress(OSError):      # The socket was closed.
             while True:
                 made, _ = self._socket.accept()
                 threading.Thread(target=self._serve, args=(as_connection(made),), daemon=True).start()
@@ -106,24 +106,34 @@ class _Server:
         return [] if told is None else [told]
 
     def close(self) -> None:
-        """Listens no more."""
+        """Stop listening."""
         self._socket.close()
 
 
 class TCPStore(Store):
-    """A store that one process (``is_master``) serves on ``host_name:port`` and the others connect to.
+    """A store that one process (``is_master``) serves on ``host_name:port``, and to which the others connect.
 
     See torch.distributed.TCPStore.
 
     Args:
-        host_name: the master's address, on which alone it listens.
-        port: its port; 0 for one that is free, which ``port`` says.
-        world_size: how many stores there will be; the master waits for them if ``wait_for_workers``.
-        timeout: of connecting, and of ``get`` and ``wait``.
+        host_name: the master's address, the only one on which it listens.
+        port: the port; 0 for any free port, which the attribute ``port`` names.
+        world_size: the number of stores.
+        is_master: whether this store serves.
+        timeout: the time limit of connecting, ``get`` and ``wait``.
+        wait_for_workers: whether the master waits for ``world_size`` stores.
+        multi_tenant: accepted and ignored.
+        master_listen_fd: accepted and ignored.
+        use_libuv: accepted and ignored.
 
     Raises:
         DistNetworkError: the port is taken, or the master can't be reached.
-        DistStoreError: not all of ``world_size`` came in time.
+        DistStoreError: fewer than ``world_size`` stores came in time.
+
+    >>> store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True)
+    >>> store.set("k", "v")
+    >>> store.get("k")
+    b'v'
 
     """
 
@@ -151,7 +161,9 @@ class TCPStore(Store):
                                  f"{self.add(_WORKERS, 0)}/{world_size} clients joined.")
 
     def _ask(self, *parts: bytes) -> list[bytes]:
-        """The master's answer. Connections that wait are not shared, so that one thread's wait does not hold up another."""
+        """Send a request to the master, and return its answer. A connection serves one thread at a time, so waits do not
+        block others.
+        """
         with self._lock:
             link = self._idle.pop() if self._idle else None
         link = self._connected() if link is None else link
@@ -163,7 +175,7 @@ class TCPStore(Store):
             raise DistNetworkError(f"The store at {self.host}:{self.port} does not answer: its process may have ended "
                                    f"({error})") from None
         except BaseException:
-            link.close()        # an interrupt: the answer must not be taken for that of another request
+            link.close()        # After an interrupt the pending answer must not be read as that of the next request.
             raise
         with self._lock:
             self._idle.append(link)

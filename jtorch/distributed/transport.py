@@ -1,7 +1,7 @@
-"""The JAX client whose devices are the processes of a job, and compiled collectives over them.
+"""The JAX client whose devices are the processes of a job, and the compiled collectives over them.
 
-It is a client of its own beside the one that tensors live on: a job can begin at any time, and nothing of what a process
-computes by itself knows of it. On CPUs JAX's collectives are Gloo's.
+The client is separate from the one that holds the process's tensors, because a job can begin at any time. On CPUs JAX's
+collectives use Gloo.
 """
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from jtorch.distributed.store import Store, arrive
 from jtorch.engine.spmd import by_rows
 from jtorch.engine.values import put_in_parts
 
-_NEVER = 10**6      # seconds: that a process has ended is heard from its connections, not from heartbeats
+_NEVER = 10**6      # Seconds: ended processes are detected by their connections, so the heartbeat timeout is never reached.
 
 
 class Transport:
-    """The devices of all ranks, and programs over those of a group.
+    """The devices of all ranks, and the collective programs over a group's devices.
 
     Args:
-        store: where rank 0 says where JAX's coordinator is.
-        rank: this process's.
-        world_size: how many there are.
+        store: the job's store, in which rank 0 publishes the address of JAX's coordinator.
+        rank: this process's rank.
+        world_size: the number of ranks.
         host: this process's address.
-        seconds: how long to wait for the others.
+        seconds: the time limit for the other ranks to join.
 
     """
 
@@ -58,17 +58,16 @@ class Transport:
         self._devices = sorted(client.devices(), key=lambda d: d.process_index)
         self.device = client.local_devices()[0]
 
-    @functools.lru_cache(maxsize=64)        # noqa: B019  (there is one transport a job)
+    @functools.lru_cache(maxsize=64)        # noqa: B019  (a job has one transport)
     def sharding(self, ranks: tuple[int, ...]) -> NamedSharding:
-        """One row of an array for each rank of a group."""
+        """Return the sharding that places one row of an array on each rank of a group."""
         return NamedSharding(Mesh(np.array([self._devices[r] for r in ranks]), ("rank",)), PartitionSpec("rank"))
 
     def ready(self, ranks: tuple[int, ...], body: Callable, array: np.ndarray) -> Callable[[], np.ndarray]:
-        """What runs ``body(array, "rank")`` on all ranks of a group at once, compiled, and gives this rank's result.
+        """Return a function that runs ``body(array, "rank")`` on all ranks of a group at once and returns this rank's result.
 
-        All that can be done before is done, so that the ranks begin together: Gloo, where another rank's message comes before
-        this one asks for it, looks for it over and over and takes the processor from the thread that would ask (a rank with
-        one core waited 4 ms, the kernel's tick).
+        All preparation happens before the function is returned, so that the ranks start together. A rank that starts late is
+        slowed down by Gloo: its thread polls for the message of the other rank and occupies the core that this rank needs.
         """
         sharding, shape = self.sharding(ranks), (len(ranks), *array.shape)
         with _told():
@@ -86,12 +85,12 @@ class Transport:
 
 
 def _threads() -> set[int]:
-    """This process's, by the system's numbers; none where it does not say."""
+    """Return the ids of this process's threads; an empty set outside Linux."""
     return {int(name) for name in os.listdir("/proc/self/task")} if sys.platform == "linux" else set()
 
 
 def _give_way(threads: set[int]) -> None:
-    """Tells Linux that these, Gloo's, do not interrupt others when a message comes."""
+    """Lower the scheduling class of Gloo's threads, so that they do not preempt other threads."""
     for thread in threads:
         with contextlib.suppress(OSError):
             os.sched_setscheduler(thread, os.SCHED_BATCH, os.sched_param(0))
@@ -99,7 +98,7 @@ def _give_way(threads: set[int]) -> None:
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """XLA's errors as PyTorch's."""
+    """Convert XLA's errors to DistBackendError in this block."""
     try:
         yield
     except jax.errors.JaxRuntimeError as error:
@@ -107,13 +106,13 @@ def _told() -> Iterator[None]:
 
 
 def _meet(store: Store, world_size: int, seconds: float) -> None:
-    """Waits for all ranks: JAX's client, where it waits long for another rank, connects anew, which its coordinator refuses."""
+    """Wait for all ranks: JAX's client reconnects when it waits long for another rank, and its coordinator refuses that."""
     if store.wait_until([arrive(store, "connecting", world_size)], seconds):
         raise DistBackendError(f"not all of {world_size} ranks came within {seconds:g} seconds")
 
 
 def _start_coordinator(store: Store, world_size: int, host: str, seconds: float) -> None:
-    """Starts JAX's coordinator beside this process, and says in the store where it is."""
+    """Start JAX's coordinator in a process of its own, and publish its address in the store."""
     token = os.urandom(32)
     command = [sys.executable, coordinator.__file__, host, str(world_size), str(seconds)]
     made = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -130,14 +129,16 @@ def _start_coordinator(store: Store, world_size: int, host: str, seconds: float)
 
 
 def _connected(address: str, token: bytes) -> socket.socket:
-    """The connection by which the coordinator knows that this process lives."""
+    """Connect to the coordinator; the open connection tells it that this process lives."""
     host, _, port = address.rpartition(":")
     made = socket.create_connection((host, int(port)))
     made.sendall(token)
     return made
 
 
-_alive: list[socket.socket] = []            # open until the process ends: JAX's client goes on asking its coordinator
-_started: list[subprocess.Popen] = []       # kept, or Python warns of processes that nobody waits for
+# These connections stay open until the process ends, since JAX's client keeps asking its coordinator.
+_alive: list[socket.socket] = []
+# Keeps the processes referenced, since Python warns about a running process that is collected.
+_started: list[subprocess.Popen] = []
 
 

@@ -1,4 +1,4 @@
-"""Collectives that go on while the program does. See torch.distributed.Work."""
+"""Work: collectives that run while the program continues. See torch.distributed.Work."""
 from __future__ import annotations
 
 import atexit
@@ -15,13 +15,13 @@ from jtorch.distributed.errors import DistBackendError
 
 
 class Work:
-    """A collective that has been begun. See torch.distributed.Work."""
+    """A collective that has begun. See torch.distributed.Work."""
 
     def __init__(self, future: _Future, result: Any = None):
         self._future, self._result = future, result
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Waits until it is done, and raises what it raised; DistBackendError after ``timeout``."""
+        """Wait until the collective is done, and raise its error; DistBackendError after ``timeout``."""
         try:
             self._future.result(None if not timeout else timeout.total_seconds())
         except _TimeoutError:
@@ -29,24 +29,24 @@ class Work:
         return True
 
     def is_completed(self) -> bool:
-        """Whether it is done."""
+        """Return whether the collective is done."""
         return self._future.done()
 
     def is_success(self) -> bool:
-        """Whether it is done and has not raised."""
+        """Return whether the collective is done without an error."""
         return self._future.done() and self._future.exception() is None
 
     def exception(self) -> BaseException | None:
-        """What it raised."""
+        """Return the collective's error; None if there is none."""
         return self._future.exception() if self._future.done() else None
 
     def result(self) -> Any:
-        """The tensors it writes to."""
+        """Wait, and return the tensors that the collective writes to."""
         self.wait()
         return self._result
 
     def get_future(self) -> Any:
-        """A ``torch.futures.Future`` of the tensors."""
+        """Return a ``torch.futures.Future`` of the tensors."""
         made: futures.Future = futures.Future()
 
         def tell(done: _Future) -> None:
@@ -58,7 +58,7 @@ class Work:
         return made
 
     def source_rank(self) -> int:
-        """The rank that a message came from: of those that say so only."""
+        """Return the sender's rank; only receives know it, so this raises RuntimeError."""
         raise RuntimeError("sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call.")
 
 
@@ -66,10 +66,10 @@ SECONDS_AT_EXIT = 2.0
 
 
 class Lane:
-    """A thread that does what it is given, in order; without anything to do there is none.
+    """A thread that runs functions in the order of their submission; it starts with the first one.
 
-    What it is given by itself, where a callback of a collective begins another one, it does at once: on each rank that is
-    before what was given meanwhile.
+    A function that is submitted from the lane's own thread, such as a collective in another's callback, runs at once. So it
+    comes before functions that other threads submitted meanwhile, on every rank.
     """
 
     def __init__(self, name: str):
@@ -79,7 +79,7 @@ class Lane:
         self._thread: threading.Thread | None = None
 
     def submit(self, do: Callable[[], Any]) -> _Future:
-        """Does it after what was given before."""
+        """Run a function after those submitted before, and return its future."""
         made: _Future = _Future()
         if threading.current_thread() is self._thread:
             _settle(made, do)
@@ -93,7 +93,7 @@ class Lane:
         return made
 
     def run(self, do: Callable[[], Any]) -> Any:
-        """Does it now, behind what was given before: in this thread, if there is nothing."""
+        """Run a function after those submitted before, and return its result; run it in this thread if none is pending."""
         if self._last is None or self._last.done() or threading.current_thread() is self._thread:
             return do()
         return self.submit(do).result()
@@ -105,9 +105,9 @@ class Lane:
             del given, do, made
 
     def _end(self) -> None:
-        """Lets the thread end before Python does: one that is freeing JAX's arrays then would take the process down.
+        """Stop the thread before Python ends, since a thread that frees JAX's arrays at that time crashes the process.
 
-        One that waits for a rank that is gone is left behind.
+        A thread that waits for a lost rank is abandoned after SECONDS_AT_EXIT.
         """
         self._waiting.put(None)
         if self._thread is not None:
@@ -117,14 +117,14 @@ class Lane:
 def _settle(made: _Future, do: Callable[[], Any]) -> None:
     try:
         result = do()
-    except BaseException as error:      # noqa: BLE001  (whoever waits for it gets it)
+    except BaseException as error:      # noqa: BLE001  (the future hands the error to whoever waits for it)
         made.set_exception(error)
     else:
         made.set_result(result)
 
 
 def done(result: Any = None) -> Work:
-    """Work that is done."""
+    """Return a Work that is done already."""
     future: _Future = _Future()
     future.set_result(result)
     return Work(future, result)

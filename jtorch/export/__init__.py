@@ -17,7 +17,7 @@ __all__ = ["Constraint", "Dim", "ExportBackwardSignature", "ExportGraphSignature
 def export(mod: Module, args: tuple, kwargs: dict[str, Any] | None = None, *, dynamic_shapes: Any = None,
            strict: bool = False, preserve_module_call_signature: Any = (),
            prefer_deferred_runtime_asserts_over_guards: bool = False) -> ExportedProgram:
-    """The program of a module for inputs like these. See torch.export.export.
+    """Return the program of a module for inputs like these. See torch.export.export.
 
     It is what the module's Python does with them: which branch a number takes is part of it. Sizes are those of the inputs, but
     for dims that ``dynamic_shapes`` gives a ``Dim``. Random numbers can't be part of a program: ``mod.eval()`` first.
@@ -36,7 +36,7 @@ def export(mod: Module, args: tuple, kwargs: dict[str, Any] | None = None, *, dy
 
 def save(ep: ExportedProgram, f: Any, *, extra_files: dict[str, Any] | None = None, opset_version: dict[str, int] | None = None,
          pickle_protocol: int = 2) -> None:
-    """Writes a program with its state to a file; it takes the package flatbuffers. See torch.export.save."""
+    """Write a program with its state to a file; it takes the package flatbuffers. See torch.export.save."""
     if not isinstance(ep, ExportedProgram):
         raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead.")
     _archive.write(ep, os.fspath(f) if isinstance(f, os.PathLike) else f, extra_files)
@@ -44,7 +44,7 @@ def save(ep: ExportedProgram, f: Any, *, extra_files: dict[str, Any] | None = No
 
 def load(f: Any, *, extra_files: dict[str, Any] | None = None,
          expected_opset_version: dict[str, int] | None = None) -> ExportedProgram:
-    """The program that a file of ``save`` holds. See torch.export.load."""
+    """Return the program that a file of ``save`` holds. See torch.export.load."""
     return _archive.read(os.fspath(f) if isinstance(f, os.PathLike) else f, extra_files)
 
 

@@ -18,7 +18,7 @@ VERSION = 1
 
 
 def write(program: ExportedProgram, f: Any, extra_files: dict[str, Any] | None = None) -> None:
-    """Writes a program to a path or a file."""
+    """Write a program to a path or a file."""
     described = asdict(program._description)
     for name in ("in_form", "out_form"):
         described[name] = treespec_dumps(getattr(program._description, name))
@@ -32,7 +32,7 @@ def write(program: ExportedProgram, f: Any, extra_files: dict[str, Any] | None =
 
 
 def read(f: Any, extra_files: dict[str, Any] | None = None, map_location: Any = None) -> ExportedProgram:
-    """The program that a path or a file holds; ``extra_files`` gets the content of those it names."""
+    """Return the program that a path or a file holds; ``extra_files`` gets the content of those it names."""
     with zipfile.ZipFile(f) as z:
         if "program.stablehlo" not in z.namelist():
             raise NotImplementedError("this file holds no StableHLO program. What PyTorch itself has exported can't be read: "

@@ -34,7 +34,7 @@ class Captured:
         self.out_leaves: list[Any] = []     # None for tensors, other results as they are
 
     def run(self, state: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
-        """The arrays of the results, and of the buffers that were written to."""
+        """Return the arrays of the results, and of the buffers that were written to."""
         held = {name: from_jax(a) for name, a in zip(self.state, state, strict=True)}
         before = dict(held)
         leaves = list(self.leaves)
@@ -54,7 +54,7 @@ class Captured:
         return [x.jax() for x in found if isinstance(x, Tensor)] + [changed[n] for n in self.written]
 
     def trace(self, shapes: Sequence[tuple[int, ...]]) -> Any:
-        """The program for inputs of these shapes. RuntimeError if the model draws random numbers: they would be constants."""
+        """Return the program for inputs of these shapes. RuntimeError if the model draws random numbers: they would be constants."""
         inputs = [jax.ShapeDtypeStruct(s, self.leaves[i].dtype.np) for i, s in zip(self.inputs, shapes, strict=True)]
         state = [jax.ShapeDtypeStruct(tuple(t.shape), t.dtype.np) for t in self.state.values()]
         drawn = default_generator.get_state().numpy().tobytes()
@@ -65,7 +65,7 @@ class Captured:
         return made
 
     def function(self, sizes: Sequence[Sequence[str | None]], symbols: dict[str, Any], examples: dict[str, int]) -> Any:
-        """A function of (state, inputs), for all sizes that have a name in ``sizes``: a list a dim, for each input."""
+        """Return a function of (state, inputs), for all sizes that have a name in ``sizes``: a list a dim, for each input."""
         names = list(symbols)
         points = Points([examples[n] for n in names])
         traces = [self._trace_at(sizes, dict(zip(names, point, strict=True))) for point in points.all]

@@ -49,13 +49,13 @@ class OpenSizes:
         return name
 
     def constraints(self) -> list[str]:
-        """The bounds as jax.export has them."""
+        """Return the bounds as jax.export has them."""
         low = [f"{n} >= {d.min}" for n, d in self.known.items() if d.min > 1]
         return low + [f"{n} <= {d.max}" for n, d in self.known.items() if d.max != sys.maxsize]
 
 
 def _by_position(model: Any, args: tuple, kwargs: dict[str, Any], given: Any) -> tuple[Any, Any]:
-    """The entry of each argument, in the form of (args, kwargs)."""
+    """Return the entry of each argument, in the form of (args, kwargs)."""
     if given is None:
         return (None,) * len(args), dict.fromkeys(kwargs)
     names = _names(model, args, kwargs)
@@ -81,7 +81,7 @@ def _names(model: Any, args: tuple, kwargs: dict[str, Any]) -> list[str]:
 
 
 def _spread(entry: Any, form: Any) -> list[Any]:
-    """An entry for each leaf; None above leaves is None for each."""
+    """Return an entry for each leaf; None above leaves is None for each."""
     if form.is_leaf():
         return [entry]
     children, keys = form.children(), form.context if form.type in STANDARD_DICT_TYPES else None

@@ -22,7 +22,7 @@ _CONSTANTS = (int, float, str, bool, complex, type(None))
 
 
 def program_of(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any = None) -> ExportedProgram:
-    """The program of a module or function for inputs like these."""
+    """Return the program of a module or function for inputs like these."""
     opened = OpenSizes(model, args, kwargs, dynamic_shapes)
     captured = Captured(model, args, kwargs)
     with jax.enable_x64(True):
@@ -37,7 +37,7 @@ def program_of(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: 
 
 
 def with_open_batch(model: Any, args: tuple, kwargs: dict[str, Any]) -> ExportedProgram:
-    """The program with the first dim of the inputs open, if they have one size there and the model does not depend on it."""
+    """Return the program with the first dim of the inputs open, if they have one size there and the model does not depend on it."""
     leaves = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
     if leaves and all([t.dim() and t.shape[0] == leaves[0].shape[0] for t in leaves]):
         shapes = ShapesCollection()
@@ -71,7 +71,7 @@ def _transient(model: Module) -> list[str]:
 
 
 def _input_names(captured: Captured) -> list[str]:
-    """A name for each leaf of the inputs: the parameter's, with a number where it has several."""
+    """Return a name for each leaf of the inputs: the parameter's, with a number where it has several."""
     args, kwargs = unflatten(captured.leaves, captured.form)
     called = captured.model.forward if isinstance(captured.model, Module) else captured.model
     bound = inspect.signature(called).bind(*args, **kwargs)

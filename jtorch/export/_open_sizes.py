@@ -35,7 +35,7 @@ class Points:
         self.all = [*self.corners, tuple([3 * v for v in self.base])] if self.base else [()]
 
     def terms(self, values: Sequence[Any]) -> Terms | None:
-        """The coefficient of each product of sizes in what these are the values of; None if the last is not what they give."""
+        """Return the coefficient of each product of sizes in what these are the values of; None if the last is not what they give."""
         found: Terms = {}
         for chosen in itertools.product((False, True), repeat=len(self.base)):
             total = sum([Fraction(value) * self._weight(chosen, corner)
@@ -57,7 +57,7 @@ def evaluated(terms: Terms, sizes: Sequence[Any]) -> Fraction:
 
 
 def expression(terms: Terms, sizes: Sequence[Any]) -> Any:
-    """The same of symbols: a division comes last."""
+    """Return the same of symbols: a division comes last."""
     bottom = lcm(*[c.denominator for c in terms.values()])
     top: Any = 0
     for chosen, c in terms.items():
@@ -75,7 +75,7 @@ class Opened:
         self.points, self.symbols = points, symbols
 
     def run(self, traces: Sequence[ClosedJaxpr], args: Sequence[Any]) -> list[Any]:
-        """The results of the function for these arguments, which have open sizes."""
+        """Return the results of the function for these arguments, which have open sizes."""
         consts = [self.constant(c) for c in zip(*[t.consts for t in traces], strict=True)]
         return self._run([t.jaxpr for t in traces], consts, args)
 
@@ -99,7 +99,7 @@ class Opened:
         return [read(atoms) for atoms in zip(*[j.outvars for j in jaxprs], strict=True)]
 
     def equation(self, equations: Sequence[Any], given: list[Any]) -> list[Any]:
-        """The results of one step."""
+        """Return the results of one step."""
         first = equations[0]
         name, inner = first.primitive.name, [_inner(e.params) for e in equations]
         if name in _INLINED and inner[0] is not None:
@@ -112,7 +112,7 @@ class Opened:
     # ------------------------------------------------------------ what stands in a trace
 
     def parameter(self, values: Sequence[Any]) -> Any:
-        """A parameter of a step: integers that differ become expressions, functions are opened in turn."""
+        """Return a parameter of a step: integers that differ become expressions, functions are opened in turn."""
         first = values[0]
         if isinstance(first, (ClosedJaxpr, Jaxpr)):
             return self.function(values)
@@ -129,7 +129,7 @@ class Opened:
         return first
 
     def integer(self, values: Sequence[Any]) -> Any:
-        """The expression that some integers are the values of."""
+        """Return the expression that some integers are the values of."""
         terms = self.points.terms(values)
         if terms is None:
             shown = ", ".join([f"{v} for {p if len(p) > 1 else p[0]}" for v, p in zip(values, self.points.all, strict=True)])
@@ -138,14 +138,14 @@ class Opened:
         return expression(terms, self.symbols)
 
     def literal(self, atoms: Sequence[Any]) -> Any:
-        """A number in the program."""
+        """Return a number in the program."""
         values = [np.asarray(a.val) for a in atoms]
         if all([v == values[0] or (v != v and values[0] != values[0]) for v in values]):
             return atoms[0].val
         return self.number(values)
 
     def number(self, values: Sequence[np.ndarray]) -> Any:
-        """A number that depends on a size: an expression of it, or 1 by one."""
+        """Return a number that depends on a size: an expression of it, or 1 by one."""
         kind = values[0].dtype
         whole = [float(v) for v in values]
         if all([v.is_integer() for v in whole]):
@@ -158,7 +158,7 @@ class Opened:
         raise NotOpenError(f"a number depends on a size in a way that is not built: {', '.join(map(str, whole))}")
 
     def constant(self, values: Sequence[Any]) -> Any:
-        """An array that the program has from the model's Python: the same for all sizes, or numbers in a row."""
+        """Return an array that the program has from the model's Python: the same for all sizes, or numbers in a row."""
         arrays = [np.asarray(v) for v in values]
         if all([a.shape == arrays[0].shape and np.array_equal(a, arrays[0], equal_nan=a.dtype.kind in "fc") for a in arrays]):
             return values[0]
@@ -173,7 +173,7 @@ class Opened:
                            "Make it from the input's own values, or export with this size fixed.")
 
     def function(self, values: Sequence[Any]) -> Any:
-        """The body of a loop or of a branch."""
+        """Return the body of a loop or of a branch."""
         closed = [v if isinstance(v, ClosedJaxpr) else ClosedJaxpr(v, ()) for v in values]
         shapes = [self.parameter([v.aval.shape for v in each])
                   for each in zip(*[c.jaxpr.invars for c in closed], strict=True)]
@@ -182,7 +182,7 @@ class Opened:
         return made if isinstance(values[0], ClosedJaxpr) else made.jaxpr
 
     def body(self, traces: Sequence[ClosedJaxpr], args: Sequence[Any]) -> list[Any]:
-        """Runs the body of a loop or of a branch."""
+        """Run the body of a loop or of a branch."""
         return self.run(traces, args)
 
 
@@ -196,5 +196,5 @@ def _counting(shape: tuple[int, ...], axis: int, dtype: Any) -> np.ndarray:
 
 
 def _inner(params: dict[str, Any]) -> Any:
-    """The function that a call calls."""
+    """Return the function that a call calls."""
     return next((params[k] for k in ("jaxpr", "call_jaxpr", "fun_jaxpr") if k in params), None)

@@ -51,7 +51,7 @@ class ProgramModule(Module):
                 owner.register_buffer(last, value, persistent=name not in description.transient)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The model's results for these inputs. They have no gradients."""
+        """Return the model's results for these inputs. They have no gradients."""
         d = self._description
         leaves = _checked(d, *flatten((args, kwargs)))
         held = {**dict(self.named_parameters(remove_duplicate=False)), **dict(self.named_buffers(remove_duplicate=False))}
@@ -65,7 +65,7 @@ class ProgramModule(Module):
         return unflatten(results, d.out_form)
 
     def train(self, mode: bool = True) -> Any:
-        """The module itself, if the model was in this mode: the program is what it did in it."""
+        """Return the module itself, if the model was in this mode: the program is what it did in it."""
         if mode is not self._description.training:
             raise NotImplementedError(f"Calling {'train' if mode else 'eval'}() is not supported yet: the program is what the "
                                       "model did in the other mode")
@@ -74,7 +74,7 @@ class ProgramModule(Module):
 
 
 def _checked(d: Description, leaves: list[Any], form: Any) -> list[Tensor]:
-    """The tensors of a call that is like the one that was exported; AssertionError or ValueError for another."""
+    """Return the tensors of a call that is like the one that was exported; AssertionError or ValueError for another."""
     if form != d.in_form:
         raise ValueError(f"Trying to flatten user inputs with exported input tree spec: \n{d.in_form}\nbut actually got "
                          f"inputs with tree spec of: \n{form}.\nPlease check that the inputs have the same number and "

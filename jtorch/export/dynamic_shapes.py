@@ -69,5 +69,5 @@ class ShapesCollection:
         return self._shapes.setdefault(id(t), {})
 
     def of(self, leaves: Sequence[Any]) -> list[Any]:
-        """The entry of each leaf."""
+        """Return the entry of each leaf."""
         return [self._shapes.get(id(leaf)) for leaf in leaves]

@@ -34,7 +34,7 @@ class ExportedProgram:
     # ------------------------------------------------------------ running
 
     def module(self, check_guards: bool = True) -> Module:
-        """A module that runs the program, with parameters of its own. See torch.export.ExportedProgram.module."""
+        """Return a module that runs the program, with parameters of its own. See torch.export.ExportedProgram.module."""
         return _program_module.ProgramModule(self._program, dict(self._state), self._description)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -52,7 +52,7 @@ class ExportedProgram:
         yield from [(n, self._state[n]) for n in self._description.parameters]
 
     def parameters(self) -> Iterator[Tensor]:
-        """The parameters."""
+        """Yield the parameters."""
         yield from [t for _, t in self.named_parameters()]
 
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
@@ -60,7 +60,7 @@ class ExportedProgram:
         yield from [(n, self._state[n]) for n in self._description.buffers]
 
     def buffers(self) -> Iterator[Tensor]:
-        """The buffers."""
+        """Yield the buffers."""
         yield from [t for _, t in self.named_buffers()]
 
     @property
@@ -84,7 +84,7 @@ class ExportedProgram:
         return ExportGraphSignature(inputs, outputs)
 
     def stablehlo(self) -> str:
-        """The program's text."""
+        """Return the program's text."""
         return self._program.mlir_module()
 
     @property

@@ -43,7 +43,7 @@ class _PyTreeInfo(NamedTuple):
 
 
 def format_target(base: str, target: str) -> str:
-    """An attribute's path as source; parts that are no names go through getattr."""
+    """Return an attribute's path as source; parts that are no names go through getattr."""
     for part in target.split("."):
         base = f"{base}.{part}" if part.isidentifier() else f'getattr({base}, "{part}")'
     return base
@@ -57,7 +57,7 @@ class CodeGen:
         self._func_name = "forward"
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
-        """The ``def`` line, and what brings the arguments into the graph's inputs."""
+        """Return the ``def`` line, and what brings the arguments into the graph's inputs."""
         if not free_vars or free_vars[0] != "self":
             free_vars.insert(0, "self")
         if expanded_def:
@@ -66,11 +66,11 @@ class CodeGen:
 
     def generate_output(self, output_args: Argument, *, descs: Sequence[str] | None = None,
                         repr_fn: Callable[[Any], str] | None = None) -> str:
-        """The ``return`` line."""
+        """Return the ``return`` line."""
         return f"return {(repr_fn or repr)(output_args)}"
 
     def process_inputs(self, *args: Any) -> Any:
-        """The graph's inputs of what a caller gives."""
+        """Return the graph's inputs of what a caller gives."""
         return args
 
     def process_outputs(self, outputs: Any) -> Any:
@@ -94,17 +94,17 @@ class _PyTreeCodeGen(CodeGen):
         self.pytree_info = pytree_info
 
     def process_inputs(self, *inputs: Any) -> Any:
-        """The leaves."""
+        """Return the leaves."""
         return pytree.tree_leaves(inputs)
 
     def process_outputs(self, out: Any) -> Any:
-        """The results in the form that the function gave them in."""
+        """Return the results in the form that the function gave them in."""
         if self.pytree_info is None or self.pytree_info.out_spec is None:
             return out
         return pytree.tree_unflatten(out if isinstance(out, (list, tuple)) else [out], self.pytree_info.out_spec)
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
-        """The function's own arguments, and the line that takes them apart."""
+        """Return the function's own arguments, and the line that takes them apart."""
         if self.pytree_info is None:
             return super().gen_fn_def(free_vars, maybe_return_annotation, expanded_def=expanded_def)
         given = list(self.pytree_info.orig_args)
@@ -121,7 +121,7 @@ class _PyTreeCodeGen(CodeGen):
 
     def generate_output(self, output_args: Argument, *, descs: Sequence[str] | None = None,
                         repr_fn: Callable[[Any], str] | None = None) -> str:
-        """The results, put together again."""
+        """Return the results, put together again."""
         if self.pytree_info is None or self.pytree_info.out_spec is None:
             return super().generate_output(output_args, descs=descs, repr_fn=repr_fn)
         return f"return pytree.tree_unflatten({(repr_fn or repr)(output_args)}, self._out_spec)"
@@ -131,7 +131,7 @@ class _BoxedCodeGen(CodeGen):
     """A function that takes its arguments in one list, which it empties."""
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
-        """The ``def`` line, and a line for each argument."""
+        """Return the ``def`` line, and a line for each argument."""
         names = [v.split(":")[0].split("=")[0].strip() for v in free_vars if v != "self"]
         taken = ["args_iter = iter(args_list)", *[f"{n} = next(args_iter)" for n in names], "args_list.clear()"] if names else []
         return "\n    ".join([f"def {self._func_name}(self, args_list){maybe_return_annotation}:", *taken])
@@ -169,7 +169,7 @@ class _Source:
         return name
 
     def type_of(self, t: Any) -> str:
-        """An annotation."""
+        """Return an annotation."""
         if t == ():
             return "()"
         if isinstance(t, types.UnionType):
@@ -184,7 +184,7 @@ class _Source:
         return f"{shown}[{','.join([self.type_of(a) for a in inner])}]" if inner else shown
 
     def value(self, arg: Any) -> str:
-        """An argument."""
+        """Return an argument."""
         if isinstance(arg, Node):
             return repr(arg)
         if isinstance(arg, tuple) and hasattr(arg, "_fields"):
@@ -210,7 +210,7 @@ class _Source:
     # ------------------------------------------------------------ nodes
 
     def placeholder(self, node: Node) -> str:
-        """An argument of the function; its line, if it has another name inside."""
+        """Return an argument of the function; its line, if it has another name inside."""
         kind = "" if node.type is None else f" : {self.type_of(node.type)}"
         kind = (self.verbose and _shape_of(node)) or kind
         default = f" = {self.value(node.args[0])}" if node.args else ""
@@ -219,25 +219,25 @@ class _Source:
         return "" if plain == repr(node) else f"{node!r} = {plain}\n"
 
     def output(self, node: Node) -> str:
-        """The last line."""
+        """Return the last line."""
         if node.type is not None:
             self.returns = f" -> {self.type_of(node.type)}"
         return _called(self.codegen.generate_output, node.args[0], repr_fn=self.value)
 
     def get_attr(self, node: Node) -> str:
-        """An attribute of the module."""
+        """Return an attribute of the module."""
         return format_target(self.root, str(node.target))
 
     def call_module(self, node: Node) -> str:
-        """A call of a submodule."""
+        """Return a call of a submodule."""
         return f"{format_target(self.root, str(node.target))}({self.arguments(node.args, node.kwargs)})"
 
     def call_method(self, node: Node) -> str:
-        """A call of a method of the first argument."""
+        """Return a call of a method of the first argument."""
         return f"{format_target(self.value(node.args[0]), str(node.target))}({self.arguments(node.args[1:], node.kwargs)})"
 
     def call_function(self, node: Node) -> str:
-        """A call of a function; operators as operators."""
+        """Return a call of a function; operators as operators."""
         operator = node.target.__name__ if getattr(node.target, "__module__", "") == "_operator" else ""    # type: ignore[union-attr]
         if operator in magic_methods:
             return magic_methods[operator].format(*[self.value(a) for a in node.args])
@@ -249,7 +249,7 @@ class _Source:
         return f"{name}({self.arguments(node.args, node.kwargs)})"
 
     def statement(self, node: Node) -> str:
-        """The line of a node."""
+        """Return the line of a node."""
         if node.op in ("placeholder", "output"):
             return getattr(self, node.op)(node)
         kind = "" if node.type is None else f" : {self.type_of(node.type)}"
@@ -262,7 +262,7 @@ class _Source:
         return f"{node!r}{kind} = {getattr(self, node.op)(node)}"
 
     def _let_go(self, node: Node) -> str:
-        """The end of a line: values that are not used any more are let go."""
+        """Return the end of a line: values that are not used any more are let go."""
         if node.op == "placeholder":
             return ""
         unused = [*self.last_uses.get(node, ()), *([] if node.users or node.op == "output" else [node])]
@@ -278,7 +278,7 @@ class _Source:
         return shown
 
     def code(self) -> PythonCode:
-        """The whole."""
+        """Return the whole."""
         for i, node in enumerate(self.nodes):
             self.body += [self._comment(node), f"# COUNTER: {i}\n", self.statement(node), self._let_go(node)]
         self.body = [line for line in self.body if line] or ["pass\n"]
@@ -297,13 +297,13 @@ class _Source:
 
 
 def _called(method: Callable, *args: Any, **options: Any) -> str:
-    """Calls what a subclass may have written, with the options that it knows."""
+    """Call what a subclass may have written, with the options that it knows."""
     known = inspect.signature(method).parameters
     return method(*args, **{k: v for k, v in options.items() if k in known})
 
 
 def _numbered(body: list[str], start: int) -> tuple[list[str], dict[int, int | None]]:
-    """The lines of a body, and which node each is of."""
+    """Return the lines of a body, and which node each is of."""
     lines: list[str] = []
     numbers: dict[int, int | None] = {}
     at: int | None = None

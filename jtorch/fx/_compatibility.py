@@ -8,5 +8,5 @@ T = TypeVar("T")
 
 
 def compatibility(is_backward_compatible: bool) -> Callable[[T], T]:
-    """A decorator that gives what it is given. See torch.fx._compatibility.compatibility."""
+    """Return a decorator that gives what it is given. See torch.fx._compatibility.compatibility."""
     return lambda fn: fn

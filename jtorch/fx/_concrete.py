@@ -30,7 +30,7 @@ PH = PHBase()
 
 
 def transfer_attrs(source: Any, to: Any) -> None:
-    """Copies what one object has noted and another has not."""
+    """Copy what one object has noted and another has not."""
     for name in dir(source):
         value = getattr(source, name)
         if not callable(value) and not name.startswith("__") and not hasattr(to, name):
@@ -38,7 +38,7 @@ def transfer_attrs(source: Any, to: Any) -> None:
 
 
 def check_input(tracer: Any, made: Any, name: str, x: Any) -> Any:
-    """The value that an input is given, and nodes that check that callers give the same."""
+    """Return the value that an input is given, and nodes that check that callers give the same."""
     if isinstance(x, base_types) and not isinstance(x, Tensor):
         _assert(made == x, f"{name} has been specialized to have value {x} but got another value")
     elif x is None:

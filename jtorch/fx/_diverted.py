@@ -51,7 +51,7 @@ def _is_method(f: Callable) -> bool:
 
 
 def _spelled_out(f: Any, short: str, args: tuple, kwargs: dict[str, Any]) -> tuple[Callable, tuple, dict[str, Any]]:
-    """A function that PyTorch writes in Python hands on what has no default by position and all else by name."""
+    """Return a function that PyTorch writes in Python hands on what has no default by position and all else by name."""
     if not is_python(f):
         return f, args, kwargs
     signature = inspect.signature(as_written(f))

@@ -24,7 +24,7 @@ _illegal_names: dict[str, Any] = {**{k: object() for k in keyword.kwlist}, **var
 
 
 def _register_custom_builtin(name: str, import_str: str, obj: Any) -> None:
-    """Lets all generated code know a name. See torch.fx.graph._register_custom_builtin."""
+    """Let all generated code know a name. See torch.fx.graph._register_custom_builtin."""
     _custom_builtins[name] = _CustomBuiltin(import_str, obj)
     _illegal_names[name] = obj
 
@@ -60,7 +60,7 @@ class _Namespace:
         self._base_count: dict[str, int] = {}
 
     def create_name(self, candidate: str, obj: Any) -> str:
-        """The name of an object: ``candidate``, with a number if it is taken."""
+        """Return the name of an object: ``candidate``, with a number if it is taken."""
         if obj is not None and _hashable(obj) and obj in self._obj_to_name:
             return self._obj_to_name[obj]
         base, number = _parts(candidate)
@@ -98,7 +98,7 @@ def _hashable(obj: Any) -> bool:
 
 
 def _parts(candidate: str) -> tuple[str, str | None]:
-    """A legal name, and the number at its end."""
+    """Return a legal name, and the number at its end."""
     found = _NUMBERED.match(candidate)
     if found is None:
         candidate = _ILLEGAL_CHARACTERS.sub("_", candidate) or "_unnamed"

@@ -16,7 +16,7 @@ class Patcher:
         self.visited: set[int] = set()
 
     def patch(self, frame_dict: dict[str, Any], name: str, new_fn: Callable, deduplicate: bool = True) -> None:
-        """Replaces an entry of a namespace, or puts one in front of the builtin of this name."""
+        """Replace an entry of a namespace, or put one in front of the builtin of this name."""
         old = frame_dict.get(name, _MISSING)
         if old is _MISSING and not hasattr(builtins, name):
             raise KeyError(name)
@@ -27,7 +27,7 @@ class Patcher:
         self.undo.append(lambda: frame_dict.pop(name) and None if old is _MISSING else frame_dict.update({name: old}))
 
     def patch_method(self, cls: type, name: str, new_fn: Callable, deduplicate: bool = True) -> None:
-        """Replaces an attribute of a class."""
+        """Replace an attribute of a class."""
         old = getattr(cls, name)
         if getattr(old, "_fx_already_patched", False):
             return
@@ -37,7 +37,7 @@ class Patcher:
         self.undo.append(lambda: setattr(cls, name, old) if own else delattr(cls, name))
 
     def visit_once(self, thing: Any) -> bool:
-        """Whether a namespace is met for the first time."""
+        """Return whether a namespace is met for the first time."""
         first = id(thing) not in self.visited
         self.visited.add(id(thing))
         return first

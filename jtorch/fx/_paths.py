@@ -30,7 +30,7 @@ def _functions(space: Any) -> list[tuple[str, types.FunctionType]]:
 
 @functools.cache
 def _tables() -> tuple[dict[Callable, str], dict[str, Callable]]:
-    """The path of each function, and the function of each path."""
+    """Return the path of each function, and the function of each path."""
     torch = sys.modules["jtorch"]
     paths: dict[Callable, str] = {}
     places: dict[str, Callable] = {}
@@ -57,7 +57,7 @@ def _tables() -> tuple[dict[Callable, str], dict[str, Callable]]:
     return paths, places
 
 def is_python(f: Callable) -> bool:
-    """Whether PyTorch writes the function in Python, so that it spells out a call's arguments."""
+    """Return whether PyTorch writes the function in Python, so that it spells out a call's arguments."""
     path = path_of(f) or ""
     return path.startswith("torch.nn.functional.") or path.rpartition(".")[0] in _PYTHON.values()
 
@@ -66,14 +66,14 @@ def path_of(f: Any) -> str | None:
     return _tables()[0].get(f) if isinstance(f, types.FunctionType) else None
 
 def module_name(thing: Any) -> str | None:
-    """The module that something says it is of, by PyTorch's name for it."""
+    """Return the module that something says it is of, by PyTorch's name for it."""
     name = getattr(thing, "__module__", None)
     if isinstance(name, str) and (name == "jtorch" or name.startswith("jtorch.")):
         return name[1:]
     return name if isinstance(name, str) else None
 
 def is_from_torch(thing: Any) -> bool:
-    """Whether generated code finds something under ``torch``."""
+    """Return whether generated code finds something under ``torch``."""
     name = module_name(thing)
     return path_of(thing) is not None or (name is not None and name.split(".")[0] == "torch" and "_dynamo" not in name)
 
@@ -98,7 +98,7 @@ def qualified_name(f: Any) -> str:
     return f"{module.replace('torch._ops', 'torch.ops')}.{name}"
 
 def _lambda_source(f: Callable) -> str:
-    """A lambda can't be named; its text is what PyTorch puts into the error that follows."""
+    """Return a lambda can't be named; its text is what PyTorch puts into the error that follows."""
     import inspect
     try:
         return inspect.getsource(f).split("=")[0].strip()

@@ -54,7 +54,7 @@ class _Cut:
                 self._pass(value, node)
 
     def _taken_from(self, node: Node) -> int | None:
-        """The part that gives several tensors at once, of a node that takes one of them: only tensors pass between parts."""
+        """Return the part that gives several tensors at once, of a node that takes one of them: only tensors pass between parts."""
         whole = node.args[0] if node.target is operator.getitem else None
         return None if not isinstance(whole, Node) or isinstance(whole.meta["val"], Tensor) else self.of.get(whole)
 
@@ -73,12 +73,12 @@ class _Cut:
 
 
 def _is_constant(node: Node) -> bool:
-    """Whether a value is a number, a size or the like, which is part of the graph for inputs like the example's."""
+    """Return whether a value is a number, a size or the like, which is part of the graph for inputs like the example's."""
     return not any(isinstance(x, Tensor) for x in flatten(node.meta.get("val"))[0])
 
 
 def _part(mod: Module, cut: _Cut, i: int) -> GraphModule:
-    """The module of one part. Its inputs and outputs say what they are like."""
+    """Return the module of one part. Its inputs and outputs say what they are like."""
     graph = Graph()
     env: dict[Node, Any] = {}
     for value in cut.taken(i):
@@ -99,7 +99,7 @@ def _part(mod: Module, cut: _Cut, i: int) -> GraphModule:
 
 
 def _joined(graph: Graph, cut: _Cut, modules: dict[str, Module]) -> GraphModule:
-    """The graph of calls of the parts."""
+    """Return the graph of calls of the parts."""
     made, env = Graph(), {}
     for node in graph.nodes:
         if node.op == "placeholder":
@@ -115,7 +115,7 @@ def _joined(graph: Graph, cut: _Cut, modules: dict[str, Module]) -> GraphModule:
 
 
 def _without_sharing(modules: list[GraphModule]) -> list[GraphModule]:
-    """The modules, of which those that share a parameter get copies."""
+    """Return the modules, of which those that share a parameter get copies."""
     users = Counter(id(p) for m in modules for p in {id(p): p for p in m.parameters()}.values())
     return [copy.deepcopy(m) if any(users[id(p)] > 1 for p in m.parameters()) else m for m in modules]
 
@@ -142,11 +142,11 @@ class Pipe(Module):
         split_gm.forward = throw        # type: ignore[method-assign]
 
     def forward(self, *args: Any, **kwargs: Any) -> tuple:
-        """The model's results, one after another."""
+        """Return the model's results, one after another."""
         return Interpreter(self.split_gm).run(*self._inputs.tensors(args, kwargs))
 
     def get_stage_module(self, stage_idx: int) -> Module:
-        """A stage's module; ValueError if there is none."""
+        """Return a stage's module; ValueError if there is none."""
         if not 0 <= stage_idx < self.num_stages:
             raise ValueError(f"Invalid stage index {stage_idx}!")
         return getattr(self.split_gm, f"submod_pp_{stage_idx}")
@@ -154,7 +154,7 @@ class Pipe(Module):
     @staticmethod
     def from_tracing(mod: Module, example_args: tuple[Any, ...], example_kwargs: dict[str, Any] | None = None,
                      split_policy: Callable[[GraphModule], GraphModule] | None = None) -> Pipe:
-        """A model in stages, for inputs like these. See ``pipeline``."""
+        """Return a model in stages, for inputs like these. See ``pipeline``."""
         inputs = Inputs(mod, example_args, example_kwargs)
         try:
             graph = traced(mod, inputs, example_args, example_kwargs or {}, split_policy)
@@ -170,11 +170,11 @@ class Pipe(Module):
         return PipeInfo(self.split_gm.graph, self.num_stages, self.has_loss_and_backward)
 
     def build_stage(self, stage_index: int, device: Any, group: Any = None) -> _PipelineStage:
-        """A stage, for a schedule to run. See ``build_stage``."""
+        """Return a stage, for a schedule to run. See ``build_stage``."""
         return _PipelineStage(self.get_stage_module(stage_index), stage_index, self.info(), device, group)
 
     def print_readable(self) -> None:
-        """Prints the graph and the stages' code."""
+        """Print the graph and the stages' code."""
         self.split_gm.print_readable()
 
     def __str__(self) -> str:
@@ -187,7 +187,7 @@ class Pipe(Module):
 def pipeline(module: Module, mb_args: tuple[Any, ...], mb_kwargs: dict[str, Any] | None = None,
              split_spec: dict[str, SplitPoint] | None = None,
              split_policy: Callable[[GraphModule], GraphModule] | None = None) -> Pipe:
-    """Cuts a model into stages, where it or ``split_spec`` says so. See torch.distributed.pipelining.pipeline.
+    """Cut a model into stages, where it or ``split_spec`` says so. See torch.distributed.pipelining.pipeline.
 
     Args:
         module: the model.

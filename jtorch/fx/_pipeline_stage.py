@@ -95,7 +95,7 @@ class _PipelineStage(_PipelineStageBase):
 
 
 def build_stage(stage_module: Any, stage_index: int, pipe_info: PipeInfo, device: Any, group: Any = None) -> _PipelineStage:
-    """A stage of a traced model, for a schedule to run. See torch.distributed.pipelining.build_stage.
+    """Return a stage of a traced model, for a schedule to run. See torch.distributed.pipelining.build_stage.
 
     Args:
         stage_module: what ``Pipe.get_stage_module`` gives.

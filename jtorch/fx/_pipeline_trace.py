@@ -43,12 +43,12 @@ class Inputs:
         return found
 
     def tensors(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
-        """The graph's inputs among others of this form."""
+        """Return the graph's inputs among others of this form."""
         leaves, _ = flatten(self._bound(args, kwargs))
         return [leaves[i] for i in self.at]
 
     def arguments(self, tensors: Iterable[Any]) -> inspect.BoundArguments:
-        """The model's arguments, with these in the tensors' place."""
+        """Return the model's arguments, with these in the tensors' place."""
         leaves = list(self.leaves)
         for i, t in zip(self.at, tensors, strict=True):
             leaves[i] = t
@@ -92,7 +92,7 @@ class _Tracer(Tracer):
 
 
 def _cut_within(mod: Module, args: tuple, kwargs: dict[str, Any]) -> set[Module]:
-    """The modules within which a forward is cut."""
+    """Return the modules within which a forward is cut."""
     running: list[Any] = []
     found: set[Module] = {mod}
 
@@ -113,7 +113,7 @@ class _Noting(Interpreter):
     """Runs a graph, and notes what each node gives: tensors without elements, all else as it is."""
 
     def run_node(self, n: Node) -> Any:
-        """Runs a node and notes what it gives."""
+        """Run a node and notes what it gives."""
         made = super().run_node(n)
         is_tensor = isinstance(made, Tensor)
         n.meta["val"] = empty_strided(made.shape, made.stride(), dtype=made.dtype, device="meta") if is_tensor else made
@@ -122,7 +122,7 @@ class _Noting(Interpreter):
 
 def traced(mod: Module, inputs: Inputs, args: tuple, kwargs: dict[str, Any],
             policy: Callable[[GraphModule], GraphModule] | None) -> GraphModule:
-    """The model's graph, whose nodes say what they give."""
+    """Return the model's graph, whose nodes say what they give."""
     tracer = _Tracer(inputs, None if policy is not None else _cut_within(mod, args, kwargs))
     with listening(tracer.cut):
         made = GraphModule(mod, tracer.trace(mod))

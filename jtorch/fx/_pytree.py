@@ -27,7 +27,7 @@ for _kind in (list, tuple):
 
 
 def tree_flatten_spec(pytree: Any, spec: TreeSpec) -> list[Any]:
-    """The leaves of a tree, where ``spec`` has leaves."""
+    """Return the leaves of a tree, where ``spec`` has leaves."""
     children = None if spec.is_leaf() else SUPPORTED_NODES.get(spec.type)
     if children is None:
         return spec.flatten_up_to(pytree)

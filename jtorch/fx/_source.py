@@ -18,11 +18,11 @@ class _Sources:
         self.kept: dict[str, str] = {}
 
     def get_source(self, name: str) -> str | None:
-        """The source of a generated file."""
+        """Return the source of a generated file."""
         return self.kept.get(name)
 
     def keep(self, src: str, names: dict[str, Any], co_fields: dict[str, Any] | None) -> str:
-        """Keeps a source and gives the name of its file."""
+        """Keep a source and return the name of its file."""
         key = f"<eval_with_key>.{next(_numbers)}"
         if co_fields and "co_name" in co_fields:
             key += f" from {co_fields['co_filename']}:{co_fields['co_firstlineno']} in {co_fields['co_name']}"
@@ -35,14 +35,14 @@ _loader = _Sources()
 
 
 def function_from(src: str, names: dict[str, Any], co_fields: dict[str, Any] | None = None, name: str = "forward") -> Callable:
-    """The function that a source defines, which knows ``names``."""
+    """Return the function that a source defines, which knows ``names``."""
     known = dict(names)
     exec(compile(src, _loader.keep(src, known, co_fields), "exec", dont_inherit=True), known)
     return known.pop(name)
 
 
 def import_block(names: dict[str, Any]) -> str:
-    """The imports that give a source what it knows."""
+    """Return the imports that give a source what it knows."""
     return "\n".join(sorted({_import_of(n, obj) for n, obj in names.items()}))
 
 
@@ -57,7 +57,7 @@ def _import_of(name: str, obj: Any) -> str:
 
 
 def with_imports(block: str, src: str) -> tuple[str, dict[str, Any]]:
-    """A source with its imports, but for those that all generated code knows, which come as names."""
+    """Return a source with its imports, but for those that all generated code knows, which come as names."""
     known = {v.import_str: (n, v.obj) for n, v in _custom_builtins.items()}
     lines = block.split("\n")
     return "\n".join([*[line for line in lines if line not in known], src]), dict(known[line] for line in lines if line in known)

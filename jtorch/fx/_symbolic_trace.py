@@ -35,7 +35,7 @@ _proxyable_classes: dict[type, None] = {}
 
 
 def is_fx_tracing() -> bool:
-    """Whether something is being traced."""
+    """Return whether something is being traced."""
     return _tracing
 
 
@@ -83,11 +83,11 @@ class Tracer(TracerBase):
     # ------------------------------------------------------------ what subclasses decide
 
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
-        """Whether a module's call becomes one node: those of torch.nn do, Sequential aside. See torch.fx.Tracer."""
+        """Return whether a module's call becomes one node: those of torch.nn do, Sequential aside. See torch.fx.Tracer."""
         return (module_name(type(m)) or "").startswith(("torch.nn", "torch.ao.nn")) and not isinstance(m, Sequential)
 
     def path_of_module(self, mod: Any) -> str:
-        """The path of a module; NameError if the root has no such module. See torch.fx.Tracer.path_of_module."""
+        """Return the path of a module; NameError if the root has no such module. See torch.fx.Tracer.path_of_module."""
         paths = self.submodule_paths or {m: n for n, m in self.root.named_modules()}
         if mod not in paths:
             raise NameError("module is not installed as a submodule")
@@ -128,7 +128,7 @@ class Tracer(TracerBase):
         return cache[name]
 
     def get_fresh_qualname(self, prefix: str) -> str:
-        """A name that the root has no attribute of."""
+        """Return a name that the root has no attribute of."""
         n = 0
         while hasattr(self.root, f"{prefix}{n}"):
             n += 1
@@ -147,7 +147,7 @@ class Tracer(TracerBase):
         return super().create_arg(a)
 
     def _attribute(self, a: Any) -> str:
-        """The path of a tensor or module in the root, where a constant is put if need be."""
+        """Return the path of a tensor or module in the root, where a constant is put if need be."""
         kind = "parameters" if isinstance(a, Parameter) else "buffers" if isinstance(a, Tensor) else "modules"
         found = next((n for n, p in getattr(self.root, f"named_{kind}")() if p is a), None) or self.tensor_attrs.get(a)
         if found is not None:
@@ -191,7 +191,7 @@ class Tracer(TracerBase):
         return self._taken_apart(root_fn, args, names[:total])
 
     def _taken_apart(self, root_fn: Callable, args: list, names: list[str]) -> tuple[Callable, list]:
-        """The function of the leaves of its arguments, where some are nested."""
+        """Return the function of the leaves of its arguments, where some are nested."""
         flat, form = pytree.tree_flatten(tuple(args))
         if len(flat) == len(args) and all([a is b for a, b in zip(flat, args, strict=True)]):
             return root_fn, args
@@ -230,7 +230,7 @@ class Tracer(TracerBase):
     # ------------------------------------------------------------ tracing
 
     def trace(self, root: Module | Callable, concrete_args: Any = None) -> Graph:
-        """The graph of a module or function. See torch.fx.Tracer.trace.
+        """Return the graph of a module or function. See torch.fx.Tracer.trace.
 
         ``concrete_args`` gives arguments values, which are then constants of the graph; PH in them stands for an input.
         """
@@ -250,7 +250,7 @@ class Tracer(TracerBase):
         return self.graph
 
     def _begin(self, root: Any) -> Any:
-        """Sets up an empty graph; the function that is to be traced."""
+        """Set up an empty graph; the function that is to be traced."""
         fn: Any = root
         if isinstance(root, Module):
             if not hasattr(type(root), self.traced_func_name):
@@ -297,14 +297,14 @@ class Tracer(TracerBase):
 
 
 def _all_positional(fn: Any, nargs: int) -> Callable:
-    """The function with all its parameters positional: ``*args`` and ``**kwargs`` are given as they are, as two."""
+    """Return the function with all its parameters positional: ``*args`` and ``**kwargs`` are given as they are, as two."""
     code = fn.__code__
     made = code.replace(co_argcount=nargs, co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=code.co_flags & ~_VARIABLE)
     return types.FunctionType(made, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
 
 
 def symbolic_trace(root: Module | Callable, concrete_args: Any = None) -> GraphModule:
-    """The module that a graph of a module or function makes. See torch.fx.symbolic_trace.
+    """Return the module that a graph of a module or function makes. See torch.fx.symbolic_trace.
 
     >>> m = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
     >>> [node.op for node in m.graph.nodes]

@@ -34,7 +34,7 @@ def _find_proxy(*where: Any) -> Any:
 
 
 def _noted(fn: Callable) -> Callable:
-    """A function that becomes a node where it is given a proxy."""
+    """Return a function that becomes a node where it is given a proxy."""
     @functools.wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         proxy = _find_proxy(args, kwargs)

@@ -69,15 +69,15 @@ class _FindNodesLookupTable:
         return node in self.table.get(self._key(node), ())
 
     def insert(self, node: Node) -> None:
-        """Adds a node."""
+        """Add a node."""
         self.table.setdefault(self._key(node), {})[node] = None
 
     def remove(self, node: Node) -> None:
-        """Takes a node out."""
+        """Take a node out."""
         self.table[self._key(node)].pop(node)
 
     def find_nodes(self, *, op: str, target: Target | None = None) -> list[Node]:
-        """All nodes of an opcode, or those that call ``target``."""
+        """Return all nodes of an opcode, or those that call ``target``."""
         if op == "call_function":
             if target is None:
                 raise AssertionError("target must not be None for call_function op")
@@ -129,30 +129,30 @@ class Graph:
         return _node_list(self)
 
     def output_node(self) -> Node:
-        """The last node."""
+        """Return the last node."""
         found = next(iter(reversed(self.nodes)))
         if found.op != "output":
             raise AssertionError(f"Expected output node, got op={found.op}")
         return found
 
     def find_nodes(self, *, op: str, target: Target | None = None, sort: bool = True) -> list[Node]:
-        """The nodes of an opcode and target, in order if ``sort``."""
+        """Return the nodes of an opcode and target, in order if ``sort``."""
         found = self._find_nodes_lookup_table.find_nodes(op=op, target=target)
         return sorted(found) if sort else found
 
     def process_inputs(self, *args: Any) -> Any:
-        """The placeholders' values of a call's arguments."""
+        """Return the placeholders' values of a call's arguments."""
         return self._codegen.process_inputs(*args)
 
     def process_outputs(self, out: Any) -> Any:
-        """A call's result of the output's values."""
+        """Return a call's result of the output's values."""
         return self._codegen.process_outputs(out)
 
     # ------------------------------------------------------------ making nodes
 
     def create_node(self, op: str, target: Target, args: tuple | None = None, kwargs: dict[str, Any] | None = None,
                     name: str | None = None, type_expr: Any = None) -> Node:
-        """A new node where nodes are being inserted. See torch.fx.Graph.create_node."""
+        """Return a new node where nodes are being inserted. See torch.fx.Graph.create_node."""
         if args and not isinstance(args, tuple):
             raise AssertionError(f"args must be a tuple, got {type(args)}")
         if kwargs and not isinstance(kwargs, dict):
@@ -171,12 +171,12 @@ class Graph:
         return graph_target_name(target)
 
     def placeholder(self, name: str, type_expr: Any = None, default_value: Any = inspect.Signature.empty) -> Node:
-        """An input."""
+        """Return an input."""
         args = () if default_value is inspect.Signature.empty else (default_value,)
         return self.create_node("placeholder", name, args=args, type_expr=type_expr)
 
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
-        """An attribute of the module that the graph belongs to."""
+        """Return an attribute of the module that the graph belongs to."""
         if self.owning_module is not None and not _is_registered(self.owning_module, qualified_name):
             warned.warn("Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
                         "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the "
@@ -185,7 +185,7 @@ class Graph:
 
     def call_module(self, module_name: str, args: tuple | None = None, kwargs: dict[str, Any] | None = None,
                     type_expr: Any = None) -> Node:
-        """A call of a submodule."""
+        """Return a call of a submodule."""
         if self.owning_module is not None and self.owning_module.get_submodule(module_name) is None:
             warned.warn("Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! Call "
                         "GraphModule.add_submodule to add the necessary submodule")
@@ -193,27 +193,27 @@ class Graph:
 
     def call_method(self, method_name: str, args: tuple | None = None, kwargs: dict[str, Any] | None = None,
                     type_expr: Any = None) -> Node:
-        """A call of a method of the first argument."""
+        """Return a call of a method of the first argument."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
     def call_function(self, the_function: Callable, args: tuple | None = None, kwargs: dict[str, Any] | None = None,
                       type_expr: Any = None, name: str | None = None) -> Node:
-        """A call of a function."""
+        """Return a call of a function."""
         return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
 
     def output(self, result: Argument, type_expr: Any = None) -> Node:
-        """The end of the graph."""
+        """Return the end of the graph."""
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
     def node_copy(self, node: Node, arg_transform: Callable[[Node], Argument] = lambda x: x) -> Node:
-        """A node of another graph, with ``arg_transform`` of its arguments."""
+        """Return a node of another graph, with ``arg_transform`` of its arguments."""
         made = self.create_node(node.op, node.target, map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform),
                                 node.name, node.type)
         made.meta = copy.copy(node.meta)
         return made
 
     def graph_copy(self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False) -> Any:
-        """Copies the nodes of another graph, and gives its output's argument. See torch.fx.Graph.graph_copy."""
+        """Copy the nodes of another graph, and return its output's argument. See torch.fx.Graph.graph_copy."""
         for node in g.nodes:
             if node in val_map:
                 continue
@@ -249,7 +249,7 @@ class Graph:
         return _InsertPoint(self, before)
 
     def erase_node(self, to_erase: Node) -> None:
-        """Takes a node out that nobody uses; RuntimeError for others."""
+        """Take a node out that nobody uses; RuntimeError for others."""
         if to_erase.users:
             raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: "
                                f"{to_erase.users}!")
@@ -269,7 +269,7 @@ class Graph:
         to_erase._update_args_kwargs(map_arg(to_erase._args, lambda n: None), map_arg(to_erase._kwargs, lambda n: None))
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-        """Takes out what nobody uses and has no effect besides; whether there was any. See torch.fx.Graph."""
+        """Take out what nobody uses and has no effect besides; whether there was any. See torch.fx.Graph."""
         self.lint()
         impure = is_impure_node or Node.is_impure
         dead = False
@@ -311,7 +311,7 @@ class Graph:
     def python_code(self, root_module: str, *, verbose: bool = False, include_stride: bool = False, include_device: bool = False,
                     colored: bool = False, expanded_def: bool = False, record_func: bool = False,
                     additional_meta: list[str] | None = None) -> PythonCode:
-        """The graph as a Python function. See torch.fx.Graph.python_code."""
+        """Return the graph as a Python function. See torch.fx.Graph.python_code."""
         namespace = _Namespace()
         nodes = list(self.nodes)
         for node in nodes:
@@ -330,7 +330,7 @@ class Graph:
         return "\n    ".join([f"graph({', '.join(names)}){returns[0]}:", *[line for line in lines if line]])
 
     def print_tabular(self) -> None:
-        """Prints a table of the nodes, with the package tabulate. See torch.fx.Graph.print_tabular."""
+        """Print a table of the nodes, with the package tabulate. See torch.fx.Graph.print_tabular."""
         try:
             from tabulate import tabulate
         except ImportError:
@@ -389,7 +389,7 @@ def _check_target(node: Node, module: Any) -> None:
 
 
 def _is_registered(module: Any, qualified_name: str) -> bool:
-    """Whether a module has a submodule, parameter or buffer of this path."""
+    """Return whether a module has a submodule, parameter or buffer of this path."""
     path, _, name = qualified_name.rpartition(".")
     try:
         owner = module.get_submodule(path)

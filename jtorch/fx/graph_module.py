@@ -33,7 +33,7 @@ _KEPT = ("_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_po
 # ---------------------------------------------------------------- attributes by path
 
 def _walk(module: Any, path: list[str]) -> Any:
-    """The module of a path, made where there is none."""
+    """Return the module of a path, made where there is none."""
     for name in path:
         inner = getattr(module, name, None)
         if inner is None:
@@ -44,7 +44,7 @@ def _walk(module: Any, path: list[str]) -> Any:
 
 
 def _assign_attr(value: Any, module: Any, target: str) -> None:
-    """Gives a module an attribute under a path; tensors become buffers."""
+    """Return a module an attribute under a path; tensors become buffers."""
     *path, name = target.split(".")
     owner = _walk(module, path)
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
@@ -54,7 +54,7 @@ def _assign_attr(value: Any, module: Any, target: str) -> None:
 
 
 def _copy_attr(source: Any, module: Any, target: str) -> None:
-    """Gives a module what another has under a path, unless they share a part of it."""
+    """Return a module what another has under a path, unless they share a part of it."""
     *path, name = target.split(".")
     there, here = source, module
     for part in path:
@@ -92,7 +92,7 @@ def _del_attr(module: Any, target: str) -> None:
 # ---------------------------------------------------------------- the module
 
 def _is_ours(file: str) -> bool:
-    """Whether a line of a traceback is the package's own: PyTorch has none for what a function does inside."""
+    """Return whether a line of a traceback is the package's own: PyTorch has none for what a function does inside."""
     return file.startswith((_PACKAGE, "<jtorch"))
 
 
@@ -130,7 +130,7 @@ class GraphModule(Module):
     """
 
     def __new__(cls, *args: Any, **kwargs: Any):
-        """An instance of a class of its own, for a forward of its own."""
+        """Return an instance of a class of its own, for a forward of its own."""
         base = next(c for c in cls.__mro__ if c.__qualname__ != "GraphModuleImpl")
 
         class GraphModuleImpl(base):        # type: ignore[valid-type,misc]
@@ -191,7 +191,7 @@ class GraphModule(Module):
         return self._code
 
     def recompile(self) -> PythonCode:
-        """Writes forward anew from the graph. See torch.fx.GraphModule.recompile."""
+        """Write forward anew from the graph. See torch.fx.GraphModule.recompile."""
         codegen = self._graph._codegen
         if isinstance(codegen, _PyTreeCodeGen):
             self._in_spec, self._out_spec = codegen.pytree_info.in_spec, codegen.pytree_info.out_spec
@@ -210,7 +210,7 @@ class GraphModule(Module):
     # ------------------------------------------------------------ submodules
 
     def add_submodule(self, target: str, m: Module) -> bool:
-        """Adds a module under a path; whether it could. See torch.fx.GraphModule.add_submodule."""
+        """Add a module under a path; whether it could. See torch.fx.GraphModule.add_submodule."""
         *path, name = target.split(".")
         owner: Any = self
         for part in path:
@@ -221,7 +221,7 @@ class GraphModule(Module):
         return True
 
     def delete_submodule(self, target: str) -> bool:
-        """Takes a module out; whether there was one. See torch.fx.GraphModule.delete_submodule."""
+        """Take a module out; whether there was one. See torch.fx.GraphModule.delete_submodule."""
         path, _, name = target.rpartition(".")
         try:
             owner = self.get_submodule(path)
@@ -233,7 +233,7 @@ class GraphModule(Module):
         return True
 
     def delete_all_unused_submodules(self) -> None:
-        """Takes out all modules that the graph does not use. See torch.fx.GraphModule.delete_all_unused_submodules."""
+        """Take out all modules that the graph does not use. See torch.fx.GraphModule.delete_all_unused_submodules."""
         used: set[str] = set()
         for node in self.graph.nodes:
             if node.op not in ("call_module", "get_attr"):
@@ -285,7 +285,7 @@ class GraphModule(Module):
 
     def print_readable(self, print_output: bool = True, include_stride: bool = False, include_device: bool = False,
                        colored: bool = False, **others: Any) -> str:
-        """The source with what passes have noted; printed too. See torch.fx.GraphModule.print_readable."""
+        """Return the source with what passes have noted; printed too. See torch.fx.GraphModule.print_readable."""
         src = self._graph.python_code(root_module="self", verbose=True).src.lstrip("\n")
         text = indented(f"class {self._get_name()}(torch.nn.Module):\n" + src, 4)
         inner = [m.print_readable(print_output=False) for _, m in self.named_children() if isinstance(m, GraphModule)]
@@ -295,7 +295,7 @@ class GraphModule(Module):
         return text
 
     def to_folder(self, folder: Any, module_name: str = "FxModule") -> None:
-        """Writes the module as a package: its source and its state. See torch.fx.GraphModule.to_folder."""
+        """Write the module as a package: its source and its state. See torch.fx.GraphModule.to_folder."""
         folder = Path(folder)
         folder.mkdir(exist_ok=True)
         save(self.state_dict(), folder / "state_dict.pt")
@@ -394,7 +394,7 @@ class _CodeOnlyModule(Module):
 
 
 def reduce_graph_module(body: dict[str, Any], block: str) -> Module:
-    """A graph module of its source: the graph is traced anew. See torch.fx.graph_module.reduce_graph_module."""
+    """Return a graph module of its source: the graph is traced anew. See torch.fx.graph_module.reduce_graph_module."""
     src, names = with_imports(block, body.get("_code") or body["code"])
     forward = function_from(src, names)
 

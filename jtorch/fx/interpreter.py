@@ -40,7 +40,7 @@ class Interpreter:
         self.user_to_last_uses = _last_uses(list(self.graph.nodes)) if garbage_collect_values else {}
 
     def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
-        """The output of the graph for these inputs. See torch.fx.Interpreter.run."""
+        """Return the output of the graph for these inputs. See torch.fx.Interpreter.run."""
         self.env = {} if initial_env is None else initial_env
         self.args_iter: Iterator[Any] = iter(self.graph.process_inputs(*args) if enable_io_processing else args)
         for node in self.graph.nodes:
@@ -55,7 +55,7 @@ class Interpreter:
         return None
 
     def _run_noting(self, node: Node) -> Any:
-        """Runs a node; an error says which one it was."""
+        """Run a node; an error says which one it was."""
         try:
             return self.run_node(node)
         except Exception as error:
@@ -84,13 +84,13 @@ class Interpreter:
             yield
 
     def run_node(self, n: Node) -> Any:
-        """Runs one node. See torch.fx.Interpreter.run_node."""
+        """Run one node. See torch.fx.Interpreter.run_node."""
         with self._set_current_node(n):
             args, kwargs = self.fetch_args_kwargs_from_env(n)
             return getattr(self, n.op)(n.target, args, kwargs)
 
     def placeholder(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """The next input. See torch.fx.Interpreter.placeholder."""
+        """Return the next input. See torch.fx.Interpreter.placeholder."""
         if str(target).startswith("*"):
             return list(self.args_iter)
         try:
@@ -101,23 +101,23 @@ class Interpreter:
             raise RuntimeError(f"Expected positional argument for parameter {target}, but one was not passed in!") from end
 
     def get_attr(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """An attribute of the module. See torch.fx.Interpreter.get_attr."""
+        """Return an attribute of the module. See torch.fx.Interpreter.get_attr."""
         return self.fetch_attr(str(target))
 
     def call_function(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Calls a function. See torch.fx.Interpreter.call_function."""
+        """Call a function. See torch.fx.Interpreter.call_function."""
         return target(*args, **kwargs)
 
     def call_method(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Calls a method. See torch.fx.Interpreter.call_method."""
+        """Call a method. See torch.fx.Interpreter.call_method."""
         return getattr(args[0], target)(*args[1:], **kwargs)
 
     def call_module(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Calls a submodule. See torch.fx.Interpreter.call_module."""
+        """Call a submodule. See torch.fx.Interpreter.call_module."""
         return self.fetch_attr(target)(*args, **kwargs)
 
     def output(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """The result. See torch.fx.Interpreter.output."""
+        """Return the result. See torch.fx.Interpreter.output."""
         return args[0]
 
     def fetch_attr(self, target: str) -> Any:
@@ -130,7 +130,7 @@ class Interpreter:
         return found
 
     def fetch_args_kwargs_from_env(self, n: Node) -> tuple[tuple, dict[str, Any]]:
-        """The values of a node's arguments."""
+        """Return the values of a node's arguments."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
     def map_nodes_to_values(self, args: Argument, n: Node) -> Argument:
@@ -162,25 +162,25 @@ class Transformer(Interpreter):
         self.tracer.root = module
 
     def placeholder(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Proxy:
-        """An input of the new graph. See torch.fx.Transformer.placeholder."""
+        """Return an input of the new graph. See torch.fx.Transformer.placeholder."""
         default = args[0] if args else inspect.Signature.empty
         return Proxy(self.new_graph.placeholder(target, default_value=default), self.tracer)
 
     def get_attr(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Proxy:
-        """An attribute in the new graph. See torch.fx.Transformer.get_attr."""
+        """Return an attribute in the new graph. See torch.fx.Transformer.get_attr."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
     def call_module(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """A submodule's call in the new graph. See torch.fx.Transformer.call_module."""
+        """Return a submodule's call in the new graph. See torch.fx.Transformer.call_module."""
         found = self.fetch_attr(target)
         return self.tracer.call_module(found, found.forward, args, kwargs)
 
     def call_function(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """A function's call in the new graph. See torch.fx.Transformer.call_function."""
+        """Return a function's call in the new graph. See torch.fx.Transformer.call_function."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def transform(self) -> GraphModule:
-        """The module of the new graph. See torch.fx.Transformer.transform."""
+        """Return the module of the new graph. See torch.fx.Transformer.transform."""
         with traceback.preserve_node_meta(), interception():
             result = super().run(enable_io_processing=False)
         if result is not None:

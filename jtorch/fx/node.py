@@ -36,14 +36,14 @@ def has_side_effect(fn: Callable) -> Callable:
 
 
 def map_arg(a: Argument, fn: Callable[[Node], Argument]) -> Argument:
-    """The argument with ``fn`` of each node in it. See torch.fx.node.map_arg."""
+    """Return the argument with ``fn`` of each node in it. See torch.fx.node.map_arg."""
     if not callable(fn):
         raise AssertionError("torch.fx.map_arg(a, fn): fn must be a callable")
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
 
 
 def map_aggregate(a: Argument, fn: Callable[[Argument], Argument]) -> Argument:
-    """The argument with ``fn`` of all that is in its tuples, lists, dicts and slices. See torch.fx.node.map_aggregate."""
+    """Return the argument with ``fn`` of all that is in its tuples, lists, dicts and slices. See torch.fx.node.map_aggregate."""
     if isinstance(a, tuple):
         mapped = [map_aggregate(x, fn) for x in a]
         return type(a)(*mapped) if hasattr(a, "_fields") else tuple(mapped)
@@ -141,7 +141,7 @@ class Node:
         return self._prev
 
     def prepend(self, x: Node) -> None:
-        """Puts ``x`` before this node."""
+        """Put ``x`` before this node."""
         if self.graph is not x.graph:
             raise AssertionError("Attempting to move a Node into a different Graph")
         if self is x:
@@ -152,7 +152,7 @@ class Node:
         x._sort_key = _between(before._sort_key, self._sort_key)
 
     def append(self, x: Node) -> None:
-        """Puts ``x`` after this node."""
+        """Put ``x`` after this node."""
         if self._next is not x:
             self._next.prepend(x)
 
@@ -211,22 +211,22 @@ class Node:
             node.users.setdefault(self)
 
     def update_arg(self, idx: int, arg: Argument) -> None:
-        """Replaces a positional argument."""
+        """Replace a positional argument."""
         self.args = (*self.args[:idx], arg, *self.args[idx:][1:])
 
     def insert_arg(self, idx: int, arg: Argument) -> None:
-        """Adds a positional argument before another."""
+        """Add a positional argument before another."""
         if not 0 <= idx <= len(self.args):
             raise AssertionError(f"insert_args index must be between 0 and len(self.args), got {idx}")
         self.args = (*self.args[:idx], arg, *self.args[idx:])
 
     def update_kwarg(self, key: str, arg: Argument) -> None:
-        """Replaces an argument given by name."""
+        """Replace an argument given by name."""
         self.kwargs = {**self.kwargs, key: arg}
 
     def replace_all_uses_with(self, replace_with: Node, delete_user_cb: Callable[[Node], bool] | None = None, *,
                               propagate_meta: bool = False) -> list[Node]:
-        """Puts another node in the place of this one wherever it is used, and gives the users. See torch.fx.Node."""
+        """Put another node in the place of this one wherever it is used, and return the users. See torch.fx.Node."""
         if propagate_meta:
             if replace_with.meta:
                 raise AssertionError("Called node.replace_all_uses_with(replace_with, propagate_meta=True), but replace_with "
@@ -238,7 +238,7 @@ class Node:
         return users
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
-        """Puts a node in the place of another among the arguments."""
+        """Put a node in the place of another among the arguments."""
         for hook in getattr(self.graph.owning_module, "_replace_hooks", ()):
             hook(old=old_input, new=new_input.name, user=self)
 
@@ -260,7 +260,7 @@ class Node:
         self.meta["stack_trace"] = trace
 
     def is_impure(self, impure_random: bool = True) -> bool:
-        """Whether it stays although nobody uses it. See torch.fx.Node.is_impure."""
+        """Return whether it stays although nobody uses it. See torch.fx.Node.is_impure."""
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
@@ -274,7 +274,7 @@ class Node:
 
     def normalized_arguments(self, root: Any, arg_types: Any = None, kwarg_types: Any = None,
                              normalize_to_only_use_kwargs: bool = False) -> Any:
-        """The arguments as the callee's signature has them; None if they can't be told. See torch.fx.Node."""
+        """Return the arguments as the callee's signature has them; None if they can't be told. See torch.fx.Node."""
         from jtorch.fx.operator_schemas import normalize_function, normalize_module
         if self.op == "call_function":
             return normalize_function(self.target, self.args, self.kwargs, arg_types, kwarg_types,     # type: ignore[arg-type]
@@ -310,7 +310,7 @@ class Node:
 
     def format_node(self, placeholder_names: list[str] | None = None, maybe_return_typename: list[str] | None = None, *,
                     include_tensor_metadata: bool = False) -> str | None:
-        """A line of text. See torch.fx.Node.format_node."""
+        """Return a line of text. See torch.fx.Node.format_node."""
         kind = f"{type_repr(self.type)} " if self.type is not None else ""
         start = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}"
         if self.op == "placeholder":
@@ -330,13 +330,13 @@ _RANDOM = frozenset(("rand", "randn", "randint", "randperm", "rand_like", "randn
 
 
 def _draws(target: Any) -> bool:
-    """Whether a function takes random numbers, so that those after it depend on its call."""
+    """Return whether a function takes random numbers, so that those after it depend on its call."""
     path = path_of(target) or ""
     return path.startswith("torch.") and path[len("torch."):] in _RANDOM
 
 
 def _between(before: tuple, after: tuple) -> tuple:
-    """A key that sorts between two."""
+    """Return a key that sorts between two."""
     if len(before) > len(after):
         return (*before[:len(after)], before[len(after)] + 1)
     if len(before) < len(after):
@@ -345,7 +345,7 @@ def _between(before: tuple, after: tuple) -> tuple:
 
 
 def is_argument(a: Any) -> bool:
-    """Whether something may stand among a node's arguments as it is."""
+    """Return whether something may stand among a node's arguments as it is."""
     return a is None or a is ... or isinstance(a, base_types)
 
 del MemoryFormat      # PyTorch's module has no such names

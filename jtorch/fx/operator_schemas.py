@@ -19,14 +19,14 @@ class ArgsKwargsPair(NamedTuple):
 
 def normalize_function(target: Callable, args: tuple, kwargs: dict[str, Any] | None = None, arg_types: Any = None,
                        kwarg_types: Any = None, normalize_to_only_use_kwargs: bool = False) -> ArgsKwargsPair | None:
-    """A call's arguments with the defaults of what is not given; None for a function without a signature of this kind."""
+    """Return a call's arguments with the defaults of what is not given; None for a function without a signature of this kind."""
     return _normalized(as_written(target) if inspect.isfunction(target) else target, args, kwargs or {},
                        normalize_to_only_use_kwargs)
 
 
 def normalize_module(root: Any, target: str, args: tuple, kwargs: dict[str, Any] | None = None,
                      normalize_to_only_use_kwargs: bool = False) -> ArgsKwargsPair | None:
-    """The arguments of a submodule's call. See torch.fx.operator_schemas.normalize_module."""
+    """Return the arguments of a submodule's call. See torch.fx.operator_schemas.normalize_module."""
     return _normalized(root.get_submodule(target).forward, args, kwargs or {}, normalize_to_only_use_kwargs)
 
 

@@ -65,7 +65,7 @@ class TracerBase:
 
     def create_node(self, kind: str, target: Target, args: tuple, kwargs: dict[str, Any], name: str | None = None,
                     type_expr: Any = None) -> Node:
-        """A node at the end of the graph. See torch.fx.proxy.TracerBase.create_node."""
+        """Return a node at the end of the graph. See torch.fx.proxy.TracerBase.create_node."""
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
         self.node_name_to_scope[node.name] = (self.scope.module_path, self.scope.module_type)
         if not traceback.note_on(node) and self.module_stack:
@@ -75,7 +75,7 @@ class TracerBase:
         return node
 
     def _user_stack(self) -> str | None:
-        """The lines of the program, from the first ``forward`` on."""
+        """Return the lines of the program, from the first ``forward`` on."""
         frames = [f for f in stacks.extract_stack() if "/jtorch/fx/" not in f.filename]
         first = next((i for i, f in enumerate(frames) if f.name == "forward"), len(frames))
         chosen = [f for f in frames if f.name == "forward"] if self._record_forward_stack_traces_only else frames[first:]
@@ -87,12 +87,12 @@ class TracerBase:
 
     def create_proxy(self, kind: str, target: Target, args: tuple, kwargs: dict[str, Any], name: str | None = None,
                      type_expr: Any = None, proxy_factory_fn: Callable[[Node], Proxy] | None = None) -> Proxy:
-        """A node of arguments that may hold proxies, and what stands for it. See torch.fx.proxy.TracerBase.create_proxy."""
+        """Return a node of arguments that may hold proxies, and what stands for it. See torch.fx.proxy.TracerBase.create_proxy."""
         node = self.create_node(kind, target, self.create_arg(args), self.create_arg(kwargs), name, type_expr)
         return (proxy_factory_fn or self.proxy)(node)
 
     def create_arg(self, a: Any) -> Argument:
-        """A value as a node's argument; NotImplementedError if it can't be one. See torch.fx.proxy.TracerBase.create_arg."""
+        """Return a value as a node's argument; NotImplementedError if it can't be one. See torch.fx.proxy.TracerBase.create_arg."""
         if isinstance(a, Proxy):
             return a.node
         if hasattr(a, "__fx_create_arg__"):
@@ -125,7 +125,7 @@ class TracerBase:
                          "troubleshooting Proxy iteration errors")
 
     def keys(self, obj: Proxy) -> Any:
-        """A call of the method ``keys``. See torch.fx.proxy.TracerBase.keys."""
+        """Return a call of the method ``keys``. See torch.fx.proxy.TracerBase.keys."""
         return Attribute(obj, "keys")()
 
 
@@ -226,12 +226,12 @@ class Proxy:
 
 
 def _instructions_from(frame: Any) -> list[dis.Instruction]:
-    """The instructions of a frame, from the one that it is at."""
+    """Return the instructions of a frame, from the one that it is at."""
     return [i for i in dis.get_instructions(frame.f_code) if i.offset >= frame.f_lasti]
 
 
 def _is_assert(frame: Any) -> bool:
-    """Whether the truth that is asked for is an ``assert``'s."""
+    """Return whether the truth that is asked for is an ``assert``'s."""
     here = [i for i in _instructions_from(frame) if i.opname not in ("CACHE", "NOT_TAKEN", "TO_BOOL")]
     if "JUMP" not in here[0].opname and len(here) > 1:
         here = here[1:]
@@ -272,15 +272,15 @@ class ParameterProxy(Proxy):
     ndim = property(lambda self: self.param.ndim)
 
     def size(self) -> Any:
-        """The parameter's."""
+        """Return the parameter's."""
         return self.param.size()
 
     def dim(self) -> int:
-        """The parameter's."""
+        """Return the parameter's."""
         return self.param.dim()
 
     def numel(self) -> int:
-        """The parameter's."""
+        """Return the parameter's."""
         return self.param.numel()
 
     nelement = numel

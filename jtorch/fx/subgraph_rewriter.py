@@ -33,7 +33,7 @@ class ReplacedPatterns:
 
 
 def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
-    """Replaces all that a function describes by what another does. See torch.fx.replace_pattern.
+    """Replace all that a function describes by what another does. See torch.fx.replace_pattern.
 
     >>> m = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
     >>> len(torch.fx.replace_pattern(m, lambda x: torch.relu(x), lambda x: torch.tanh(x)))
@@ -102,7 +102,7 @@ def _place(graph: Graph, returning: list[Node]) -> Node:
 
 
 def _bring_attributes(gm: GraphModule, replacement: Any) -> None:
-    """Gives the module what the replacement uses of its own."""
+    """Return the module what the replacement uses of its own."""
     gm.delete_all_unused_submodules()
     if isinstance(replacement, GraphModule):
         replacement.graph.lint()

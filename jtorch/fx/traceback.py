@@ -33,7 +33,7 @@ def preserve_node_meta(enable: bool = True) -> Iterator[None]:
 
 
 def has_preserved_node_meta() -> bool:
-    """Whether new nodes get what is noted."""
+    """Return whether new nodes get what is noted."""
     return _preserving
 
 
@@ -77,7 +77,7 @@ def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
 
 
 def annotate_fn(annotation_dict: dict[str, Any]) -> Callable[[Callable], Callable]:
-    """A decorator: nodes made by a function are annotated."""
+    """Return a decorator: nodes made by a function are annotated."""
     def decorate(fn: Callable) -> Callable:
         @functools.wraps(fn)
         def annotated(*args: Any, **kwargs: Any) -> Any:
@@ -88,7 +88,7 @@ def annotate_fn(annotation_dict: dict[str, Any]) -> Callable[[Callable], Callabl
 
 
 def format_stack() -> list[str]:
-    """The lines of the program that are running."""
+    """Return the lines of the program that are running."""
     if _preserving:
         return [current_meta.get("stack_trace", "")]
     return traceback.format_list(traceback.extract_stack()[:-1])

@@ -30,7 +30,7 @@ class InstallError(RuntimeError):
 
 
 def site_packages() -> Path:
-    """The folder that this interpreter's packages are installed in."""
+    """Return the folder that this interpreter's packages are installed in."""
     return Path(sysconfig.get_path("purelib"))
 
 
@@ -85,7 +85,7 @@ def _record_line(site: Path, file: Path) -> str:
 
 
 def _copy(site: Path) -> list[Path]:
-    """Copies the packages and their metadata; gives the files."""
+    """Copy the packages and their metadata; gives the files."""
     info = f"torch-{__version__}.dist-info"
     for name, place in [*((p, p) for p in PACKAGES), ("torch.dist-info", info)]:
         shutil.copytree(TEMPLATE / name, site / place, ignore=shutil.ignore_patterns("__pycache__"))
@@ -94,7 +94,7 @@ def _copy(site: Path) -> list[Path]:
 
 
 def install(site: Path | None = None, scripts: Path | None = None) -> Path:
-    """Makes ``import torch`` be jtorch for what is installed in ``site``, and puts ``torchrun`` among the scripts.
+    """Make ``import torch`` be jtorch for what is installed in ``site``, and put ``torchrun`` among the scripts.
 
     Args:
         site: the folder of packages; this environment's site-packages, if not given.
@@ -119,7 +119,7 @@ def install(site: Path | None = None, scripts: Path | None = None) -> Path:
 
 
 def remove(site: Path | None = None, scripts: Path | None = None) -> bool:
-    """Takes away what ``install`` put into ``site`` and ``scripts``; whether there was anything.
+    """Take away what ``install`` put into ``site`` and ``scripts``; whether there was anything.
 
     Raises:
         InstallError: what is there is PyTorch.
@@ -139,7 +139,7 @@ def remove(site: Path | None = None, scripts: Path | None = None) -> bool:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The command; its status says whether it did what was asked."""
+    """Return the command; its status says whether it did what was asked."""
     parser = argparse.ArgumentParser("python -m jtorch.install", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--remove", action="store_true", help="take it away again")

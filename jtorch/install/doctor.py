@@ -46,7 +46,7 @@ def _torch() -> tuple[bool | None, str]:
 
 
 def extension() -> Check:
-    """Whether the extension is used."""
+    """Yield whether the extension is used."""
     from jtorch import speedups
     from jtorch._base.config import SPEEDUPS
     if speedups.native is not None:
@@ -61,7 +61,7 @@ def extension() -> Check:
 
 
 def onednn() -> Check:
-    """Whether oneDNN computes convolutions and products."""
+    """Yield whether oneDNN computes convolutions and products."""
     from jtorch.ops import _onednn
     found = _onednn.version()
     absent = 'oneDNN is not used; pip install "jtorch-jax[onednn]" makes convolutions and products on x86 under Linux quicker'
@@ -93,7 +93,7 @@ def cache() -> Check:
 
 
 def self_test() -> Check:
-    """A model trained for a few steps, on each way that the engine has, and its gradient beside JAX's."""
+    """Yield a model trained for a few steps, on each way that the engine has, and its gradient beside JAX's."""
     tests = {"a gradient is JAX's": _gradient, "seeds give PyTorch's numbers": _seed, "a loop is compiled": _loop}
     for name, test in tests.items():
         start = time.perf_counter()
@@ -140,7 +140,7 @@ MARKS = {True: "ok", False: "!!", None: "  "}
 
 
 def main(write: Callable[[str], object] = print) -> int:
-    """Writes what there is; returns 1 if something is ill."""
+    """Write what there is; returns 1 if something is ill."""
     ill = 0
     for title, check in CHECKS.items():
         write(title)

@@ -47,7 +47,7 @@ class TrainingMode(enum.Enum):
 
 
 def is_in_onnx_export() -> bool:
-    """Whether a model is being exported. See torch.onnx.is_in_onnx_export."""
+    """Return whether a model is being exported. See torch.onnx.is_in_onnx_export."""
     return _exporting
 
 
@@ -87,7 +87,7 @@ def export(model: Any, args: Any = (), f: Any = None, *, kwargs: dict[str, Any] 
            operator_export_type: OperatorExportTypes = OperatorExportTypes.ONNX, do_constant_folding: bool = True,
            custom_opsets: Any = None, export_modules_as_functions: Any = False,
            autograd_inlining: bool = True) -> ONNXProgram:
-    """Writes a model as ONNX for inputs like these. See torch.onnx.export.
+    """Write a model as ONNX for inputs like these. See torch.onnx.export.
 
     Dims are fixed, but for those that ``dynamic_shapes`` (as torch.export.export takes it) or ``dynamic_axes`` names; ``f`` may
     be a path, a file, or None. Needs the package jax2onnx. Parameters are constants of the model. OnnxExporterError where a model
@@ -115,7 +115,7 @@ def _refuse_options(kind: Any, table: Any, export_params: bool, functions: Any, 
 
 
 def _call(args: Any, kwargs: dict[str, Any] | None) -> tuple[tuple, dict[str, Any]]:
-    """The arguments of a call, which may be one tensor, or end with a dict of those given by name."""
+    """Return the arguments of a call, which may be one tensor, or end with a dict of those given by name."""
     args = args if isinstance(args, tuple) else (args,)
     if kwargs is None and args and isinstance(args[-1], dict):
         return args[:-1], args[-1]
@@ -146,7 +146,7 @@ def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable, opset
 
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
-    """Forgets it. See torch.onnx.unregister_custom_op_symbolic."""
+    """Forget it. See torch.onnx.unregister_custom_op_symbolic."""
     _symbolics.pop((symbolic_name, opset_version), None)
 
 

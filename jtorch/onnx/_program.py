@@ -34,7 +34,7 @@ class ONNXProgram:
 
     def save(self, destination: Any, *, include_initializers: bool = True, keep_initializers_as_inputs: bool = False,
              external_data: bool | None = None) -> None:
-        """Writes it to a path or a file."""
+        """Write it to a path or a file."""
         data = self.model_proto.SerializeToString()
         if isinstance(destination, io.IOBase) or hasattr(destination, "write"):
             destination.write(data)
@@ -43,7 +43,7 @@ class ONNXProgram:
             f.write(data)
 
     def __call__(self, *args: Any, **kwargs: Any) -> list[Tensor]:
-        """The outputs, by onnxruntime."""
+        """Return the outputs, by onnxruntime."""
         from jtorch._api.creation import from_numpy
         if self._session is None:
             try:
@@ -79,7 +79,7 @@ def _functions_of_jax_kept() -> Iterator[None]:
 
 def program_of(model: Any, args: tuple, kwargs: dict[str, Any], opened: OpenSizes, *, input_names: Sequence[str] | None,
                output_names: Sequence[str] | None, opset: int) -> ONNXProgram:
-    """The ONNX model of a module or function for inputs like these."""
+    """Return the ONNX model of a module or function for inputs like these."""
     convert = converter()
     captured = Captured(model, args, kwargs)
     names = list(opened.known)
@@ -101,7 +101,7 @@ def program_of(model: Any, args: tuple, kwargs: dict[str, Any], opened: OpenSize
 
 
 def _all_names(given: Sequence[str] | None, kind: str, count: int) -> list[str] | None:
-    """A name for each, of names for the first."""
+    """Return a name for each, of names for the first."""
     if given is None:
         return None
     if len(given) > count:

@@ -26,7 +26,7 @@ class OnnxSteps(Opened):
             self.inside.pop()
 
     def equation(self, equations: Sequence[Any], given: list[Any]) -> list[Any]:
-        """The results of one step."""
+        """Return the results of one step."""
         first = equations[0]
         if first.primitive.name == "pad":
             config = self.parameter([e.params["padding_config"] for e in equations])
@@ -39,7 +39,7 @@ class OnnxSteps(Opened):
         return super().equation(equations, given)
 
     def _spread(self, x: Any, shape: Sequence[Any], dims: Sequence[int]) -> Any:
-        """A broadcast inside a loop: a product with a column of ones of that length, since Expand would ask for its length."""
+        """Return a broadcast inside a loop: a product with a column of ones of that length, since Expand would ask for its length."""
         x = jax.numpy.asarray(x)
         opened = [a for a, n in enumerate(shape) if not isinstance(n, int)]
         at = opened[0]
@@ -52,7 +52,7 @@ class OnnxSteps(Opened):
         return jax.numpy.moveaxis(made.reshape(shape[at], *rest), 0, at)
 
     def _ones(self, size: Any, dtype: Any) -> Any:
-        """A column of as many ones as a dim of the loop's arguments has."""
+        """Return a column of as many ones as a dim of the loop's arguments has."""
         for x in self.inside[-1]:
             for axis, n in enumerate(getattr(x, "shape", ())):
                 if not isinstance(n, int) and n == size:

@@ -9,13 +9,13 @@ from typing import Any, NoReturn
 
 
 def parse_args(*arg_descriptors: str) -> Callable[[Callable], Callable]:
-    """A decorator that gives the function itself. See torch.onnx.symbolic_helper.parse_args."""
+    """Return a decorator that gives the function itself. See torch.onnx.symbolic_helper.parse_args."""
     return lambda fn: fn
 
 
 def quantized_args(*arg_q_descriptors: bool, scale: Any = None, zero_point: Any = None,
                    quantize_output: bool = True) -> Callable[[Callable], Callable]:
-    """A decorator that gives the function itself. See torch.onnx.symbolic_helper.quantized_args."""
+    """Return a decorator that gives the function itself. See torch.onnx.symbolic_helper.quantized_args."""
     return lambda fn: fn
 
 

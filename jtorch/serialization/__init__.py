@@ -78,7 +78,7 @@ _TRUE = ("1", "y", "yes", "true")
 
 def save(obj: object, f: Any, pickle_module: Any = pickle, pickle_protocol: int = DEFAULT_PROTOCOL,
          _use_new_zipfile_serialization: bool = True, _disable_byteorder_record: bool = False) -> None:
-    """Saves an object to a file that PyTorch can load too. See torch.save.
+    """Save an object to a file that PyTorch can load too. See torch.save.
 
     ``f`` is a path or a file-like object with ``write`` and ``flush``. A file given by its path is replaced at the end, at
     once: whoever looks at it, also after a crash, finds the old content or the new one. Tensors that share memory share it
@@ -97,7 +97,7 @@ def save(obj: object, f: Any, pickle_module: Any = pickle, pickle_protocol: int 
 
 def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
          mmap: bool | None = None, **pickle_load_args: Any) -> Any:
-    """Loads what ``torch.save``, PyTorch's or jtorch's, has written. See torch.load.
+    """Load what ``torch.save``, PyTorch's or jtorch's, has written. See torch.load.
 
     ``f`` is a path or a seekable file-like object. ``map_location`` says where tensors go: a device or its name, a dict from
     the places in the file to others, or a function of a storage and its place. With ``weights_only`` (the default, unless
@@ -122,7 +122,7 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
 
 
 def _weights_only(given: bool | None, pickle_module: Any) -> bool:
-    """Whether to load weights only, as the caller and the environment want it."""
+    """Return whether to load weights only, as the caller and the environment want it."""
     force, forbid = (os.getenv(name, "0").lower() in _TRUE
                      for name in ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"))
     if force and forbid:
@@ -134,7 +134,7 @@ def _weights_only(given: bool | None, pickle_module: Any) -> bool:
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """The names of classes and functions in a checkpoint that ``weights_only=True`` does not allow; nothing of it is run."""
+    """Return the names of classes and functions in a checkpoint that ``weights_only=True`` does not allow; nothing of it is run."""
     from jtorch.serialization import loading
     return loading.unsafe_globals(f)
 

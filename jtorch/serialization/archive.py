@@ -25,7 +25,7 @@ _CHUNK = 1 << 24
 
 
 def _crc(given: Any) -> int:
-    """The CRC-32 of a buffer of bytes; in pieces, so that other threads get their turn."""
+    """Return the CRC-32 of a buffer of bytes; in pieces, so that other threads get their turn."""
     crc, data = 0, memoryview(given)
     for start in range(0, len(data), _CHUNK):
         crc = zlib.crc32(data[start:start + _CHUNK], crc)
@@ -46,7 +46,7 @@ class Writer:
             self.at += len(part)
 
     def record(self, name: str, data: Any) -> None:
-        """Adds a record: bytes, or an array of bytes."""
+        """Add a record: bytes, or an array of bytes."""
         body = memoryview(data)
         full, size, start = f"{self.root}/{name}".encode(), len(body), self.at
         wide = _zip64(size, start)
@@ -60,7 +60,7 @@ class Writer:
         self.directory.append((full, crc, size, start))
 
     def close(self) -> None:
-        """Writes what stands at an archive's end: the version, an identity, the directory."""
+        """Write what stands at an archive's end: the version, an identity, the directory."""
         self.record("version", _VERSION)
         self.record(".data/serialization_id", self._identity())
         start = self.at
@@ -83,13 +83,13 @@ class Writer:
 
 
 def _zip64(size: int, offset: int) -> bytes:
-    """The extra field that a record needs whose size or place does not fit into 32 bits."""
+    """Return the extra field that a record needs whose size or place does not fit into 32 bits."""
     values = ([size, size] if size >= _MAX32 else []) + ([offset] if offset >= _MAX32 else [])
     return struct.pack(f"<HH{len(values)}Q", 1, 8 * len(values), *values) if values else b""
 
 
 def failed(what: str, why: str) -> RuntimeError:
-    """The error of an archive that cannot be read, as PyTorch's reader says it."""
+    """Return the error of an archive that cannot be read, as PyTorch's reader says it."""
     stop = "" if why.endswith(".") else "."
     return RuntimeError(f"PytorchStreamReader failed {what}: {why}{stop} If you are seeing this error, there is a high "
                         "likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved "
@@ -97,7 +97,7 @@ def failed(what: str, why: str) -> RuntimeError:
 
 
 def ended(missing: int) -> RuntimeError:
-    """The error of a file that ends too early."""
+    """Return the error of a file that ends too early."""
     return RuntimeError(f"unexpected EOF, expected {missing} more bytes. The file might be corrupted.")
 
 
@@ -146,7 +146,7 @@ class Reader:
                                f"for reading is {_NEWEST_VERSION}. Your PyTorch installation may be too old.")
 
     def has(self, name: str) -> bool:
-        """Whether there is such a record."""
+        """Return whether there is such a record."""
         return f"{self.root}/{name}" in self.infos
 
     def _info(self, name: str) -> zipfile.ZipInfo:
@@ -160,11 +160,11 @@ class Reader:
         return self._info(name).file_size
 
     def record(self, name: str) -> bytes:
-        """A record's bytes."""
+        """Return a record's bytes."""
         return self.array(name).tobytes()
 
     def array(self, name: str) -> np.ndarray:
-        """A record as a new array of bytes."""
+        """Return a record as a new array of bytes."""
         info = self._info(name)
         if info.compress_type == zipfile.ZIP_STORED:
             made = self._stored(name, info)
@@ -201,7 +201,7 @@ class Reader:
 
 
 def read_into(stream: Any, array: np.ndarray) -> None:
-    """Fills an array of bytes from a stream; RuntimeError where the stream ends before."""
+    """Fill an array of bytes from a stream; RuntimeError where the stream ends before."""
     view, at = memoryview(array), 0     # type: ignore[arg-type]
     direct = getattr(stream, "readinto", None)
     while at < len(view):

@@ -75,7 +75,7 @@ def _give_name(fd: int, folder: str, temporary: str) -> None:
 
 
 def _flush_folder(folder: str) -> None:
-    """Makes the new name survive a power cut, where folders can be flushed."""
+    """Make the new name survive a power cut, where folders can be flushed."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY)
         try:

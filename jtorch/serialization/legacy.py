@@ -19,12 +19,12 @@ MAGIC_NUMBER, PROTOCOL_VERSION = 0x1950A86A20F9469CFC6C, 1001
 
 
 def flat_storage(array: np.ndarray) -> Storage:
-    """A storage of a one-dimensional host array that nobody else writes to."""
+    """Return a storage of a one-dimensional host array that nobody else writes to."""
     return Storage(Value(engine.aval_of(array.shape, array.dtype, engine.CPU), array))
 
 
 def text(value: Any) -> str:
-    """A tag of a pickle that may have been read with ``encoding="bytes"``."""
+    """Return a tag of a pickle that may have been read with ``encoding="bytes"``."""
     return value.decode("ascii") if isinstance(value, bytes) else value
 
 
@@ -39,7 +39,7 @@ class Stream:
         file.seek(here)
 
     def persistent_load(self, saved: Any) -> Any:
-        """The class or the storage that a persistent id stands for."""
+        """Return the class or the storage that a persistent id stands for."""
         if not isinstance(saved, tuple) or not saved:
             raise RuntimeError(f"Unknown saved id type: {type(saved).__name__}")
         if text(saved[0]) == "module":      # a class, with its source code
@@ -63,7 +63,7 @@ class Stream:
         return stored, array, width
 
     def fill(self, keys: Any, swapped: bool) -> None:
-        """Reads the data of all storages, and puts them where they belong."""
+        """Read the data of all storages, and put them where they belong."""
         if not isinstance(keys, list) or sorted(map(str, keys)) != sorted(map(str, self.found)):
             raise RuntimeError("The keys of the storages in the checkpoint are not those that its pickle has: corrupt file?")
         for key in keys:
@@ -82,13 +82,13 @@ class Stream:
 
 
 def swap(array: np.ndarray) -> None:
-    """Turns the bytes of each number in an array round."""
+    """Turn the bytes of each number in an array round."""
     width = array.itemsize // (2 if array.dtype.kind == "c" else 1)
     array.view(f"u{width}").byteswap(inplace=True)
 
 
 def load(file: Any, stream: Stream, unpickle: Callable[[Any], Any]) -> Any:
-    """The object in a file; ``unpickle`` reads one pickle from it."""
+    """Return the object in a file; ``unpickle`` reads one pickle from it."""
     if unpickle(None) != MAGIC_NUMBER:
         raise RuntimeError("Invalid magic number; corrupt file?")
     version = unpickle(None)
@@ -105,7 +105,7 @@ def load(file: Any, stream: Stream, unpickle: Callable[[Any], Any]) -> Any:
 
 
 def is_tar(file: Any) -> bool:
-    """Whether this is the format of PyTorch 0.1, a tar archive."""
+    """Return whether this is the format of PyTorch 0.1, a tar archive."""
     here = file.tell()
     head = file.read(512)
     file.seek(here)

@@ -30,7 +30,7 @@ UNSAFE = ("In PyTorch 2.6, we changed the default value of the `weights_only` ar
 
 
 def load(f: Any, map_location: Any, pickle_module: Any, weights_only: bool, mmap: bool, options: dict[str, Any]) -> Any:
-    """Loads an object; see ``torch.load``."""
+    """Load an object; see ``torch.load``."""
     if isinstance(f, (str, os.PathLike)) and os.fspath(f).endswith(".safetensors"):
         return _load_safetensors(f, map_location)
     with _opened(f) as file:
@@ -75,7 +75,7 @@ def _load_stream(file: Any, restore: Callable, pickle_module: Any, options: dict
 
 
 def _unpickler(file: Any, pickle_module: Any, options: dict[str, Any]) -> Callable[[Any], Any]:
-    """A function that reads the next pickle of a file, given what storages are; restricted if there is no pickle module."""
+    """Return a function that reads the next pickle of a file, given what storages are; restricted if there is no pickle module."""
     if pickle_module is None:
         return lambda persistent_load: weights_only.Unpickler(file, persistent_load, options.get("encoding", "utf-8")).load()
 
@@ -111,7 +111,7 @@ def _opened(f: Any):
 
 
 def _mapped(file: Any) -> memory_map.mmap:
-    """The whole file as memory; what is written to it goes to the file only where the user has asked for that."""
+    """Return the whole file as memory; what is written to it goes to the file only where the user has asked for that."""
     size = os.fstat(file.fileno()).st_size
     if settings.MAP_SHARED is None or settings.MAP_PRIVATE is None:
         return memory_map.mmap(file.fileno(), size, access=memory_map.ACCESS_READ)
@@ -158,7 +158,7 @@ class Archive:
         return found.decode()
 
     def persistent_load(self, saved: Any) -> Stored:
-        """The storage that a persistent id stands for."""
+        """Return the storage that a persistent id stands for."""
         if not isinstance(saved, tuple) or len(saved) != 5 or text(saved[0]) != "storage":
             raise RuntimeError("Unknown typename for persistent_load, expected 'storage'")
         kind, key, location, numel = saved[1:]
@@ -196,7 +196,7 @@ class Archive:
 
 
 def _shared(array: np.ndarray) -> Storage:
-    """A storage whose content is memory that it does not own: writes to its tensors are writes to the memory."""
+    """Return a storage whose content is memory that it does not own: writes to its tensors are writes to the memory."""
     return of_memory(engine.aval_of(array.shape, array.dtype, engine.CPU), array)
 
 
@@ -210,7 +210,7 @@ def _explained(message: str) -> str:
 
 
 def unsafe_globals(f: Any) -> list[str]:
-    """The names in a checkpoint that ``weights_only=True`` does not allow."""
+    """Return the names in a checkpoint that ``weights_only=True`` does not allow."""
     with _opened(f) as file:
         if not _is_zipfile(file):
             raise ValueError("Expected input to be a checkpoint returned by torch.save")

@@ -24,7 +24,7 @@ of_thread = _OfThread()
 
 
 def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) -> None:
-    """Adds a kind of device: a function that names a storage's place, and one that puts a storage there.
+    """Add a kind of device: a function that names a storage's place, and one that puts a storage there.
 
     Both are asked in the order of ``priority``, lowest first, until one does not return None. See
     torch.serialization.register_package.
@@ -34,7 +34,7 @@ def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) 
 
 
 def location_tag(storage: UntypedStorage) -> str:
-    """The tag under which a storage's place is written."""
+    """Return the tag under which a storage's place is written."""
     found = next((tag for _, tagger, _ in _registry if (tag := tagger(storage))), None)
     if found is None:
         raise RuntimeError(f"don't know how to determine data location of {_typename(storage)}")
@@ -42,7 +42,7 @@ def location_tag(storage: UntypedStorage) -> str:
 
 
 def default_restore_location(storage: UntypedStorage, location: str) -> UntypedStorage:
-    """A storage, read into the CPU's memory, in the place that its tag names. RuntimeError for a tag that nobody knows."""
+    """Return a storage, read into the CPU's memory, in the place that its tag names. RuntimeError for a tag that nobody knows."""
     for _, _, deserializer in _registry:
         made = deserializer(storage, location)
         if made is not None:
@@ -55,7 +55,7 @@ def _typename(storage: Any) -> str:
 
 
 def restorer(map_location: Any) -> Callable[[UntypedStorage, str], UntypedStorage]:
-    """The function that puts a storage where ``map_location`` (a device, string, dict, callable or None) wants it."""
+    """Return the function that puts a storage where ``map_location`` (a device, string, dict, callable or None) wants it."""
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, dict):
@@ -80,7 +80,7 @@ def place_of(tag: str) -> Any:
 
 
 def validate_cuda_device(location: str) -> int:
-    """The index of the GPU that a tag names. RuntimeError where there is none."""
+    """Return the index of the GPU that a tag names. RuntimeError where there is none."""
     index = device_class(location).index or 0
     count = len(jax_devices("cuda"))
     if not count:

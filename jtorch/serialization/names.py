@@ -74,7 +74,7 @@ _FUNCTIONS = ("torch.nn.functional", "torch.nn.init", "torch.linalg", "torch.fft
 
 
 def _public(path: str) -> Any:
-    """The module of jtorch's that is PyTorch's ``path``, if it has been imported."""
+    """Return the module of jtorch's that is PyTorch's ``path``, if it has been imported."""
     return sys.modules.get("jtorch" + path.removeprefix("torch"))
 
 
@@ -150,12 +150,12 @@ def shown(thing: Any) -> str:
 
 
 def is_torch(module: str) -> bool:
-    """Whether a module named in a pickle is PyTorch's, or jtorch's own."""
+    """Return whether a module named in a pickle is PyTorch's, or jtorch's own."""
     return module.split(".")[0] in ("torch", "jtorch")
 
 
 def python3_name(module: str, name: str) -> tuple[str, str]:
-    """The present name of what pickles of protocol 2 name as Python 2 did."""
+    """Return the present name of what pickles of protocol 2 name as Python 2 did."""
     import _compat_pickle
     if (module, name) in _compat_pickle.NAME_MAPPING:
         return _compat_pickle.NAME_MAPPING[module, name]

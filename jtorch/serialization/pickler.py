@@ -56,12 +56,12 @@ class Storages:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
 
     def dtype_of(self, key: int) -> dtype_class:
-        """The dtype that a storage was written with."""
+        """Return the dtype that a storage was written with."""
         return self._dtypes.get(id(self.found[key]), uint8)
 
 
 def _of_checkpoint(t: Tensor) -> tuple[Any, dtype_class | None]:
-    """The storage as a checkpoint refers to it, and the dtype where the tensor's is not the storage's."""
+    """Return the storage as a checkpoint refers to it, and the dtype where the tensor's is not the storage's."""
     if t.dtype in names.STORAGE_OF_DTYPE:
         return _Part(t._storage, t.dtype), None
     return _Part(t._storage, None), t.dtype
@@ -99,7 +99,7 @@ def _state(t: Tensor) -> Any:
 
 
 def reduce_tensor(t: Tensor, stored: Stores = _of_checkpoint) -> tuple[Any, tuple]:
-    """A tensor as a call of one of the functions that PyTorch has for it."""
+    """Return a tensor as a call of one of the functions that PyTorch has for it."""
     state, kind = _state(t), type(t)
     is_sparse_parameter = t.layout is not strided and isinstance(state, dict) and state.pop("_is_param", False)
     if issubclass(kind, Parameter) or is_sparse_parameter:
@@ -115,13 +115,13 @@ _PLAIN = {int, float, str, bool, type(None), tuple, list, dict, OrderedDict, byt
 
 
 def _written_in_python(pickle_module: Any) -> Any:
-    """The module's Pickler, if it can be told what classes are called; None for one in C, say cloudpickle's."""
+    """Return the module's Pickler, if it can be told what classes are called; None for one in C, say cloudpickle's."""
     found = getattr(pickle_module, "_Pickler", None) or pickle_module.Pickler
     return found if isinstance(found, type) and issubclass(found, pickle._Pickler) else None       # type: ignore[attr-defined]
 
 
 def _referring(base: Any, storages: Storages, legacy: bool) -> Any:
-    """A Pickler that refers to storages by persistent ids."""
+    """Return a Pickler that refers to storages by persistent ids."""
 
     class Referring(base):
         def persistent_id(self, obj: Any) -> Any:
@@ -142,7 +142,7 @@ def _referring(base: Any, storages: Storages, legacy: bool) -> Any:
 
 
 def _naming(base: Any) -> Any:
-    """A Pickler, of one written in Python, that writes tensors and names as PyTorch's does."""
+    """Return a Pickler, of one written in Python, that writes tensors and names as PyTorch's does."""
 
     class Naming(base):
         def reducer_override(self, obj: Any) -> Any:
@@ -173,7 +173,7 @@ def _naming(base: Any) -> Any:
 
 
 def pickled(obj: Any, storages: Storages, pickle_module: Any, protocol: int, legacy: bool = False) -> bytes:
-    """The pickle of an object whose storages are collected."""
+    """Return the pickle of an object whose storages are collected."""
     buffer, base = io.BytesIO(), _written_in_python(pickle_module)
     kind = _referring(pickle_module.Pickler if base is None else _naming(base), storages, legacy)
     kind(buffer, protocol=protocol).dump(obj)
@@ -181,7 +181,7 @@ def pickled(obj: Any, storages: Storages, pickle_module: Any, protocol: int, leg
 
 
 def bytes_of(storage: Storage) -> np.ndarray:
-    """A storage's content as an array of bytes, not copied if it is in the CPU's memory."""
+    """Return a storage's content as an array of bytes, not copied if it is in the CPU's memory."""
     if storage.host is not None:
         array = storage.host
     else:

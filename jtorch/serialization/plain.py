@@ -18,7 +18,7 @@ def reduced(t: Tensor) -> tuple[Any, tuple]:
 
 
 def _of_pickle(t: Tensor) -> tuple[Any, dtype_class | None]:
-    """The storage, which pickles itself, and the dtype where it is none that pickles of storages say."""
+    """Return the storage, which pickles itself, and the dtype where it is none that pickles of storages say."""
     says_dtype = t._storage.aval.dtype is t.dtype and t.dtype in names.STORAGE_OF_DTYPE
     return t._storage, None if says_dtype else t.dtype
 

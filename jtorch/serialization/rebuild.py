@@ -38,7 +38,7 @@ class Stored(UntypedStorage):
         self.views: list[View] = []
 
     def settle(self) -> None:
-        """Puts the content, and what shows it already, where it belongs."""
+        """Put the content, and what shows it already, where it belongs."""
         if self.restore is None or not self.filled:
             return
         try:
@@ -52,7 +52,7 @@ class Stored(UntypedStorage):
             self._become(made._storage)
 
     def finish(self) -> None:
-        """Puts the content where it belongs, if no tensor has asked for it, and forgets about the checkpoint."""
+        """Put the content where it belongs, if no tensor has asked for it, and forget about the checkpoint."""
         self.filled = True
         self.settle()
         found = {"_storage": self.content}
@@ -70,7 +70,7 @@ class Stored(UntypedStorage):
             view.aval = engine.aval_of(view.aval.shape, view.aval.np, there.aval.device)
 
     def give_form(self, dtype: dtype_class, shape: tuple[int, ...]) -> None:
-        """Gives the content another dtype and shape over the same bytes, where that is free; no tensor shows all of it yet."""
+        """Return the content another dtype and shape over the same bytes, where that is free; no tensor shows all of it yet."""
         aval = engine.aval_of(shape, dtype.np, self.content.aval.device)
         if aval is not self.content.aval:
             self.content.give_form(aval)
@@ -105,7 +105,7 @@ def awaited(found: Any) -> Any:
 
 
 def _shown(given: Any) -> Stored:
-    """A storage that is no checkpoint's as one of a checkpoint, whose form stays."""
+    """Return a storage that is no checkpoint's as one of a checkpoint, whose form stays."""
     if isinstance(given, Stored):
         return given
     if isinstance(given, Storage):      # of a process of this program
@@ -156,7 +156,7 @@ def _count_as_written(t: Tensor, may_share: bool) -> None:
 
 
 def _finished(t: Tensor, stored: Stored, metadata: Any) -> Tensor:
-    """The tensor with what PyTorch computes lazily done: conjugation and negation are flags there."""
+    """Return the tensor with what PyTorch computes lazily done: conjugation and negation are flags there."""
     for flag, method in (("conj", "conj_physical"), ("neg", "neg")):
         if metadata and metadata.get(flag):
             if not stored.filled:
@@ -166,7 +166,7 @@ def _finished(t: Tensor, stored: Stored, metadata: Any) -> Tensor:
 
 
 def _affordable(t: Tensor) -> Tensor:
-    """The tensor, unless it is a small storage expanded into something enormous."""
+    """Return the tensor, unless it is a small storage expanded into something enormous."""
     room = t._storage.aval.nbytes
     if storage.aval_of(t).nbytes > room + 2 ** 24:
         raise RuntimeError(f"A tensor in the checkpoint of size {tuple(t.shape)} has only {room} bytes to show")
@@ -174,13 +174,13 @@ def _affordable(t: Tensor) -> Tensor:
 
 
 def _rebuild_tensor(storage: Stored, storage_offset: int, size: Any, stride: Any) -> Tensor:
-    """A tensor that shows a part of a storage."""
+    """Return a tensor that shows a part of a storage."""
     return _rebuild_tensor_v2(storage, storage_offset, size, stride, False, None)
 
 
 def _rebuild_tensor_v2(storage: Stored, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any,
                        metadata: Any = None) -> Tensor:
-    """A tensor that shows a part of a storage of its own dtype."""
+    """Return a tensor that shows a part of a storage of its own dtype."""
     dtype = storage.aval.dtype if isinstance(storage, Storage) else getattr(storage, "dtype", None)
     if dtype is None:
         raise RuntimeError("A tensor in the checkpoint does not say its dtype")
@@ -189,32 +189,32 @@ def _rebuild_tensor_v2(storage: Stored, storage_offset: int, size: Any, stride: 
 
 def _rebuild_tensor_v3(storage: Stored, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any,
                        dtype: dtype_class, metadata: Any = None) -> Tensor:
-    """A tensor that shows a part of a storage of bytes."""
+    """Return a tensor that shows a part of a storage of bytes."""
     if not isinstance(dtype, dtype_class):
         raise RuntimeError(f"A tensor in the checkpoint has {names.shown(dtype)} where its dtype should be")  # noqa: TRY004
     return _tensor(storage, storage_offset, size, stride, dtype, requires_grad, metadata)
 
 
 def _showing_the_same(made: Any, t: Tensor) -> Any:
-    """An alias just made of a tensor, with the view that its storage knows of."""
+    """Return an alias just made of a tensor, with the view that its storage knows of."""
     storage.show(made, made._storage, t._view)
     return made
 
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
-    """A parameter of a tensor."""
+    """Return a parameter of a tensor."""
     if not isinstance(data, Tensor):
         raise RuntimeError(f"A parameter in the checkpoint is a {type(data).__name__}, not a tensor")  # noqa: TRY004
     return _showing_the_same(Parameter(data, bool(requires_grad)), data)
 
 
 def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Parameter:
-    """A parameter with what the user has set on it."""
+    """Return a parameter with what the user has set on it."""
     return set_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
 
 
 def _rebuild_from_type_v2(func: Callable, new_type: type, args: tuple, state: Any) -> Any:
-    """A tensor of a subclass, or with attributes."""
+    """Return a tensor of a subclass, or with attributes."""
     if func not in FUNCTIONS.values():
         raise RuntimeError(f"A tensor in the checkpoint is made by {names.shown(func)}, which makes no tensors")
     t = func(*args)
@@ -230,7 +230,7 @@ def _rebuild_from_type_v2(func: Callable, new_type: type, args: tuple, state: An
 
 
 def set_state(t: Any, state: Any) -> Any:
-    """Sets what the user had set on a tensor: its attributes, or (attributes, slots)."""
+    """Set what the user had set on a tensor: its attributes, or (attributes, slots)."""
     attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
     for given in (attributes, slots):
         for key, value in (given or {}).items():
@@ -241,7 +241,7 @@ def set_state(t: Any, state: Any) -> Any:
 
 
 def _rebuild_meta_tensor_no_storage(dtype: dtype_class, size: Any, stride: Any, requires_grad: bool) -> Tensor:
-    """A tensor without elements."""
+    """Return a tensor without elements."""
     _, size, stride = _geometry(0, size, stride, dtype)
     n = extent(size, stride)
     _geometry(0, (n,), (1,), dtype)
@@ -252,20 +252,20 @@ def _rebuild_meta_tensor_no_storage(dtype: dtype_class, size: Any, stride: Any, 
 
 
 def _rebuild_device_tensor_from_cpu_tensor(data: Tensor, dtype: dtype_class, device: str, requires_grad: bool) -> Tensor:
-    """A tensor of a device whose storages PyTorch does not write."""
+    """Return a tensor of a device whose storages PyTorch does not write."""
     moved = _affordable(data).to(dtype=dtype, device=locations.place_of(device))     # type: ignore[attr-defined]
     return with_grad(moved, requires_grad)
 
 
 def _rebuild_device_tensor_from_numpy(data: np.ndarray, dtype: dtype_class, device: str, requires_grad: bool) -> Tensor:
-    """The same, as older versions of PyTorch wrote it."""
+    """Return the same, as older versions of PyTorch wrote it."""
     if not isinstance(data, np.ndarray):
         raise RuntimeError(f"A tensor in the checkpoint has a {type(data).__name__} where its elements should be")  # noqa: TRY004
     return _rebuild_device_tensor_from_cpu_tensor(from_host(data.copy()), dtype, device, requires_grad)
 
 
 def _get_layout(name: str) -> Any:
-    """The layout called ``name``."""
+    """Return the layout called ``name``."""
     found = {repr(known): known for known in IN_WORDS}.get(name)
     if found is None:
         raise NotImplementedError(f"jtorch has no tensors of the layout {name}")
@@ -279,7 +279,7 @@ def _absent(kind: str) -> Callable:
 
 
 def _rebuild_sparse_tensor(layout: Any, data: tuple) -> Any:
-    """A sparse tensor of its indices, values and size."""
+    """Return a sparse tensor of its indices, values and size."""
     from jtorch.sparse.saving import rebuilt, unchecked
     if _of_thread.later is None:
         return rebuilt(layout, data)

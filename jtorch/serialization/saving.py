@@ -18,7 +18,7 @@ from jtorch.serialization.settings import Settings, of_thread
 
 
 def is_path(f: Any) -> bool:
-    """Whether a file is given by its name."""
+    """Return whether a file is given by its name."""
     return isinstance(f, (str, os.PathLike))
 
 
@@ -41,7 +41,7 @@ def check_target(f: Any) -> None:
 
 
 def save(obj: Any, f: Any, pickle_module: Any, protocol: int, archive: bool, byteorder: bool) -> None:
-    """Saves an object; see ``torch.save``."""
+    """Save an object; see ``torch.save``."""
     check_target(f)
     if not archive and of_thread.skip_data:
         raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
@@ -55,7 +55,7 @@ def save(obj: Any, f: Any, pickle_module: Any, protocol: int, archive: bool, byt
 
 
 def _root(f: Any) -> str:
-    """The folder in which an archive's records are: the file's name without its extension."""
+    """Return the folder in which an archive's records are: the file's name without its extension."""
     name = os.fsdecode(os.path.basename(os.fspath(f))) if is_path(f) else ""
     return (os.path.splitext(name)[0] or name) if name.isascii() and name else "archive"
 

@@ -34,7 +34,7 @@ of_thread = _OfThread()
 
 
 def get_crc32_options() -> bool:
-    """Whether ``torch.save`` computes a checksum for each record."""
+    """Return whether ``torch.save`` computes a checksum for each record."""
     return Settings.crc32
 
 
@@ -44,12 +44,12 @@ def set_crc32_options(compute_crc32: bool) -> None:
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The byte order assumed for checkpoints that do not say theirs; None is little."""
+    """Return the byte order assumed for checkpoints that do not say theirs; None is little."""
     return Settings.endianness
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Sets the byte order assumed for checkpoints that do not say theirs."""
+    """Set the byte order assumed for checkpoints that do not say theirs."""
     if not isinstance(endianness, LoadEndianness) and endianness is not None:
         raise TypeError("Invalid argument type in function set_default_load_endianness")
     Settings.endianness = endianness

@@ -34,7 +34,7 @@ _marked: list[Any] = []
 
 
 def add_safe_globals(safe_globals: list[Callable | tuple[Callable, str]]) -> None:
-    """Allows classes and functions in ``weights_only`` loads: each as it is, or as (class, the full name in checkpoints).
+    """Allow classes and functions in ``weights_only`` loads: each as it is, or as (class, the full name in checkpoints).
 
     Functions may then be called by a checkpoint, and classes instantiated. See torch.serialization.add_safe_globals.
     """
@@ -47,7 +47,7 @@ def get_safe_globals() -> list[Callable | tuple[Callable, str]]:
 
 
 def clear_safe_globals() -> None:
-    """Allows only what is allowed by default again."""
+    """Allow only what is allowed by default again."""
     _marked.clear()
 
 
@@ -124,7 +124,7 @@ def allowed() -> dict[str, Any]:
 
 
 def unsafe_globals(pickled: bytes) -> list[str]:
-    """The names in a pickle that are not allowed. Nothing is run; names that the pickle computes are not seen."""
+    """Return the names in a pickle that are not allowed. Nothing is run; names that the pickle computes are not seen."""
     import pickletools
     found = set()
     for opcode, arg, _ in pickletools.genops(io.BytesIO(pickled)):
@@ -153,7 +153,7 @@ class Unpickler:
         self.key_budget = _KEY_BUDGET
 
     def load(self) -> Any:
-        """The object. UnpicklingError if the pickle asks for what is not allowed, or makes no sense."""
+        """Return the object. UnpicklingError if the pickle asks for what is not allowed, or makes no sense."""
         try:
             return self._run()
         except (UnpicklingError, EOFError, RuntimeError, OSError, Warning):
@@ -184,11 +184,11 @@ class Unpickler:
         return data
 
     def number(self, form: struct.Struct) -> Any:
-        """A number in the form that an instruction has it in."""
+        """Return a number in the form that an instruction has it in."""
         return form.unpack(self.read(form.size))[0]
 
     def line(self) -> str:
-        """The rest of the line."""
+        """Return the rest of the line."""
         data = self.file.readline()
         if not data.endswith(b"\n"):
             raise EOFError("Ran out of input")

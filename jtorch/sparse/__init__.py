@@ -18,7 +18,7 @@ from jtorch.tensor import Tensor
 
 
 def mm(mat1: Any, mat2: Tensor, reduce: str | None = None) -> Tensor:
-    """A product of a sparse matrix with a dense or a sparse one. See torch.sparse.mm.
+    """Return a product of a sparse matrix with a dense or a sparse one. See torch.sparse.mm.
 
     ``reduce`` (``sum``, ``mean``, ``amax``, ``amin``): what is done with the terms of an element; of CSR matrices.
 
@@ -35,7 +35,7 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: 
 
 
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Tensor:
-    """The sum of a COO tensor, over some dims or all. See torch.sparse.sum."""
+    """Return the sum of a COO tensor, over some dims or all. See torch.sparse.sum."""
     if not isinstance(input, _tensor.CooTensor):
         raise _expected(input, "coalesce") if _is_sparse(input) else RuntimeError("coalesce expected sparse coordinate "
                                                                                   "tensor layout "
@@ -49,7 +49,7 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """The logarithm of ``softmax``. See torch.sparse.log_softmax."""
+    """Return the logarithm of ``softmax``. See torch.sparse.log_softmax."""
     return _softmax(input, dim, dtype, log=True)
 
 
@@ -70,7 +70,7 @@ class check_sparse_tensor_invariants:      # noqa: N801
 
     @staticmethod
     def is_enabled() -> bool:
-        """Whether they do."""
+        """Return whether they do."""
         return creation.invariants[0]
 
     @staticmethod

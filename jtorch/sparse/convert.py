@@ -13,7 +13,7 @@ from jtorch.tensor import Tensor
 
 
 def take(values: Tensor, at: np.ndarray, like: Tensor | None = None) -> Tensor:
-    """Some of the values."""
+    """Return some of the values."""
     return functions.index_select(values, 0, places.tensor(at, values))
 
 
@@ -28,7 +28,7 @@ def summed(values: Tensor, at: np.ndarray, n: int) -> Tensor:
 
 
 def coalesce(t: CooTensor) -> CooTensor:
-    """Each element once, in order. See torch.Tensor.coalesce."""
+    """Return each element once, in order. See torch.Tensor.coalesce."""
     if t.coalesced:
         return t
     sizes = tuple(t.shape)[:t.sparse_dim()]
@@ -38,7 +38,7 @@ def coalesce(t: CooTensor) -> CooTensor:
 
 
 def as_coo(t: SparseTensor) -> CooTensor:
-    """The same in COO, coalesced if it was compressed."""
+    """Return the same in COO, coalesced if it was compressed."""
     if isinstance(t, CooTensor):
         return t
     starts, others = map(places.host, t.stored_indices)
@@ -51,7 +51,7 @@ def as_coo(t: SparseTensor) -> CooTensor:
 
 
 def compressed(t: SparseTensor, wanted: layout) -> CompressedTensor:
-    """The same in CSR or CSC."""
+    """Return the same in CSR or CSC."""
     if t.layout is wanted:
         return t        # type: ignore[return-value]
     t = as_coo(t)
@@ -68,7 +68,7 @@ def compressed(t: SparseTensor, wanted: layout) -> CompressedTensor:
 
 
 def to_dense(t: SparseTensor) -> Tensor:
-    """All elements. See torch.Tensor.to_dense."""
+    """Return all elements. See torch.Tensor.to_dense."""
     t = as_coo(t)
     k = t.sparse_dim()
     sizes, rest = tuple(t.shape)[:k], tuple(t.shape)[k:]
@@ -82,7 +82,7 @@ def to_dense(t: SparseTensor) -> Tensor:
 
 
 def from_dense(t: Tensor, sparse_dim: int | None = None) -> CooTensor:
-    """The elements that are not 0, in COO."""
+    """Return the elements that are not 0, in COO."""
     k = t.dim() if sparse_dim is None else sparse_dim
     if t.dim() and not 0 < k <= t.dim():
         raise RuntimeError(f"sparse_dim argument must be in >0 and <={t.dim()}, but got {k}" if k <= 0 else
@@ -96,7 +96,7 @@ def from_dense(t: Tensor, sparse_dim: int | None = None) -> CooTensor:
 
 
 def to_layout(t: Any, wanted: layout | None, dense_dim: int | None = None, sparse_dim: int | None = None) -> Any:
-    """A dense or sparse tensor in another layout."""
+    """Return a dense or sparse tensor in another layout."""
     wanted = sparse_coo if wanted is None else wanted
     if wanted is strided:
         return to_dense(t) if isinstance(t, SparseTensor) else t

@@ -23,7 +23,7 @@ def _indices(given: Any, device: Any) -> Tensor:
 
 
 def _values(given: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
-    """The values: a view of a tensor that was given, so that its gradient goes there."""
+    """Return the values: a view of a tensor that was given, so that its gradient goes there."""
     made = as_tensor(given, dtype=dtype, device=device)
     if requires_grad:
         return made.detach().requires_grad_()
@@ -32,7 +32,7 @@ def _values(given: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
 
 def sparse_coo_tensor(*args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
                       check_invariants: bool | None = None, is_coalesced: bool | None = None, **named: Any) -> CooTensor:
-    """A COO tensor of indices, values and a size; of a size alone one without values. See torch.sparse_coo_tensor.
+    """Return a COO tensor of indices, values and a size; of a size alone one without values. See torch.sparse_coo_tensor.
 
     >>> torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2)).to_dense()
     tensor([[0., 2.],
@@ -78,7 +78,7 @@ def _check_form(indices: Tensor, values: Tensor, size: tuple | None) -> None:
 
 
 def _size_of(indices: Tensor, values: Tensor) -> tuple:
-    """The smallest size that has room."""
+    """Return the smallest size that has room."""
     array = places.host(indices)
     for d, row in enumerate(array):
         if row.size and row.min() < 0:
@@ -99,7 +99,7 @@ def _check_bounds(indices: np.ndarray, size: tuple) -> None:
 def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
                              layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
                              check_invariants: bool | None = None) -> CompressedTensor:
-    """A CSR or CSC matrix, as ``layout`` says. See torch.sparse_compressed_tensor."""
+    """Return a CSR or CSC matrix, as ``layout`` says. See torch.sparse_compressed_tensor."""
     if layout in (sparse_bsr, sparse_bsc):
         raise NotImplementedError(f"{IN_WORDS[layout]} tensors are not built; torch.sparse_csr_tensor is")
     if layout not in (sparse_csr, sparse_csc):
@@ -141,7 +141,7 @@ def _check_compressed(starts: Tensor, others: Tensor, values: Tensor, shape: tup
 def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
                       device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
                       check_invariants: bool | None = None, layout: Any = None) -> CompressedTensor:
-    """A matrix by rows. See torch.sparse_csr_tensor.
+    """Return a matrix by rows. See torch.sparse_csr_tensor.
 
     >>> torch.sparse_csr_tensor([0, 1, 2], [1, 0], [2.0, 3.0], (2, 2)).to_dense()
     tensor([[0., 2.],
@@ -154,7 +154,7 @@ def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: An
 def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
                       device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
                       check_invariants: bool | None = None, layout: Any = None) -> CompressedTensor:
-    """A matrix by columns. See torch.sparse_csc_tensor."""
+    """Return a matrix by columns. See torch.sparse_csc_tensor."""
     return sparse_compressed_tensor(ccol_indices, row_indices, values, size, dtype=dtype, layout=sparse_csc, device=device,
                                     requires_grad=requires_grad, check_invariants=check_invariants)
 
@@ -179,7 +179,7 @@ def _convert_indices_from_coo_to_csr(self: Tensor, size: int, *, out_int32: bool
 
 def _convert_indices_from_csr_to_coo(crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False,
                                      transpose: bool = False) -> Tensor:
-    """The row and the column of each value."""
+    """Return the row and the column of each value."""
     pair = [places.rows_of(places.host(crow_indices)), places.host(col_indices)]
     made = places.tensor(np.stack(pair[::-1] if transpose else pair), crow_indices)
     return made.int() if out_int32 else made

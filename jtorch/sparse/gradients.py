@@ -18,13 +18,13 @@ class Embedding(Function):
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, input: Tensor, padding_idx: int | None) -> Tensor:
-        """The rows."""
+        """Return the rows."""
         ctx.input, ctx.padding_idx, ctx.size = input, padding_idx, tuple(weight.shape)
         return nn_functions.embedding(input, weight, padding_idx)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple:
-        """A COO tensor of the rows' gradients."""
+        """Return a COO tensor of the rows' gradients."""
         rows, values = ctx.input.reshape(-1), grad.reshape((-1, ctx.size[1]))       # type: ignore[attr-defined]
         if ctx.padding_idx is not None:
             kept = rows != ctx.padding_idx % ctx.size[0]
@@ -49,7 +49,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None, max_norm: 
 # ---------------------------------------------------------------- steps
 
 def add_rows(param: Tensor, update: Any, alpha: Any = 1) -> None:
-    """Adds a COO tensor to a dense one in place, row by row."""
+    """Add a COO tensor to a dense one in place, row by row."""
     if update.sparse_dim() == 1:
         param.index_add_(0, update.stored_indices[0][0], update.stored_values, alpha=alpha)      # type: ignore[attr-defined]
     else:

@@ -35,7 +35,7 @@ def sparse_tensor_of(args: tuple, kw: dict[str, Any], dtype: Dtype, place: Devic
 
 @rule("new")
 def new(t: SparseTensor, *args: Any, **kw: Any) -> Tensor:
-    """A tensor of the dtype and on the device of ``t``, as ``torch.sparse.FloatTensor`` makes it."""
+    """Return a tensor of the dtype and on the device of ``t``, as ``torch.sparse.FloatTensor`` makes it."""
     return sparse_tensor_of(args, kw, t.dtype, t.device)
 
 

@@ -10,31 +10,31 @@ from jtorch.tensor import Tensor
 
 
 def host(t: Tensor) -> np.ndarray:
-    """A tensor of integers as an array."""
+    """Return a tensor of integers as an array."""
     return np.asarray(t.detach()._numpy_copy()).astype(np.int64, copy=False)
 
 
 def tensor(array: np.ndarray, like: Tensor) -> Tensor:
-    """An array of integers as a tensor on the device of another."""
+    """Return an array of integers as a tensor on the device of another."""
     return from_host(np.ascontiguousarray(array, np.int64), like.device)
 
 
 def flat(indices: np.ndarray, sizes: tuple) -> np.ndarray:
-    """The indices as one number each, in the order of elements."""
+    """Return the indices as one number each, in the order of elements."""
     if not len(sizes):
         return np.zeros(indices.shape[1], np.int64)
     return np.ravel_multi_index(tuple(indices), sizes, mode="clip") if indices.size else np.zeros(indices.shape[1], np.int64)
 
 
 def unflat(numbers: np.ndarray, sizes: tuple) -> np.ndarray:
-    """The indices that ``flat`` made of."""
+    """Return the indices that ``flat`` made of."""
     if not numbers.size:
         return np.zeros((len(sizes), 0), np.int64)
     return np.stack(np.unravel_index(numbers, sizes)) if len(sizes) else np.zeros((0, numbers.size), np.int64)
 
 
 def unique(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each number once, in order; and where each is among them."""
+    """Return each number once, in order; and where each is among them."""
     found, inverse = np.unique(numbers, return_inverse=True)
     return found, inverse.reshape(-1)
 
@@ -45,7 +45,7 @@ def begins(rows: np.ndarray, n: int) -> np.ndarray:
 
 
 def rows_of(starts: np.ndarray) -> np.ndarray:
-    """The row of each value."""
+    """Return the row of each value."""
     return np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
 
 

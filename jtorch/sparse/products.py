@@ -39,7 +39,7 @@ def _require_alike(sparse: SparseTensor, dense: Tensor) -> None:
 
 
 def by_dense(t: SparseTensor, dense: Tensor) -> Tensor:
-    """A sparse matrix times a dense one."""
+    """Return a sparse matrix times a dense one."""
     _require_alike(t, dense)
     rows, columns, values = _rows_and_columns(t)
     terms = values.unsqueeze(1) * functions.index_select(dense, 0, columns)
@@ -47,7 +47,7 @@ def by_dense(t: SparseTensor, dense: Tensor) -> Tensor:
 
 
 def by_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
-    """A sparse matrix times a sparse one, in the layout of the first (CSR where that is by columns)."""
+    """Return a sparse matrix times a sparse one, in the layout of the first (CSR where that is by columns)."""
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
     if a.dtype is not b.dtype:
@@ -65,7 +65,7 @@ def by_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
 
 @rule("matmul", "__matmul__", "mm", "spmm", "mv", "dsmm", "hspmm")
 def matmul(a: Any, b: Any) -> Any:
-    """A product of two matrices, or of a matrix and a vector, of which one at least is sparse."""
+    """Return a product of two matrices, or of a matrix and a vector, of which one at least is sparse."""
     if is_sparse(a) and is_sparse(b):
         return by_sparse(a, b)
     if is_sparse(a):
@@ -95,7 +95,7 @@ spmm = dsmm = hspmm = matmul
 
 @rule("smm")
 def smm(a: SparseTensor, b: Tensor) -> SparseTensor:
-    """A product with all of its elements named. See torch.smm."""
+    """Return a product with all of its elements named. See torch.smm."""
     made = by_dense(a, b)
     n, m = made.shape
     indices = np.stack(np.divmod(np.arange(n * m), max(m, 1)))
@@ -137,7 +137,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def reduced(a: SparseTensor, b: Tensor, reduce: str) -> Any:
-    """A product whose terms are not added up, but of which the largest or their mean is taken."""
+    """Return a product whose terms are not added up, but of which the largest or their mean is taken."""
     if reduce not in _REDUCE:
         raise RuntimeError(f"reduce argument must be either sum, mean, max, min, amax, amin or prod, got {reduce}")
     if a.layout is sparse_csc:

@@ -57,7 +57,7 @@ def _summed_over(t: Any, dims: list[int], keepdim: bool) -> Any:
 
 @rule("norm")
 def norm(t: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    """The 2-norm of all elements."""
+    """Return the 2-norm of all elements."""
     if not isinstance(t, CooTensor) or dim is not None or p not in ("fro", 2, 2.0, None):
         raise not_there("norm", (t,))
     return functions.norm(coalesce(t).stored_values)
@@ -65,7 +65,7 @@ def norm(t: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False
 
 @rule("any")
 def any_of(t: SparseTensor) -> Tensor:
-    """Whether an element is not 0."""
+    """Return whether an element is not 0."""
     return functions.any(as_coo(t).stored_values)
 
 

@@ -17,7 +17,7 @@ _ATEN = {"gt": "gt.Scalar", "lt": "lt.Scalar", "ge": "ge.Scalar", "le": "le.Scal
 
 
 def rule(*names: str) -> Callable:
-    """Declares what functions (and methods) of these names do with sparse tensors."""
+    """Declare what functions (and methods) of these names do with sparse tensors."""
     def declare(function: Callable) -> Callable:
         for name in names:
             RULES[name] = function

@@ -16,7 +16,7 @@ def arguments(t: SparseTensor) -> tuple:
 
 
 def rebuilt(layout: Any, data: tuple) -> SparseTensor:
-    """A tensor of these arguments."""
+    """Return a tensor of these arguments."""
     if layout is sparse_coo:
         indices, values, size, *coalesced = data
         return sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=bool(coalesced and coalesced[0]))

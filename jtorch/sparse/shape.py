@@ -38,7 +38,7 @@ def transpose(t: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
 
 @rule("permute")
 def permute(t: SparseTensor, *dims: Any) -> SparseTensor:
-    """The dims in another order."""
+    """Return the dims in another order."""
     order = [_dim(t, d) for d in (dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims)]
     if not isinstance(t, CooTensor):
         raise not_there("as_strided", (t,))
@@ -52,7 +52,7 @@ def permute(t: SparseTensor, *dims: Any) -> SparseTensor:
 
 @rule("index_select")
 def index_select(t: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
-    """Some of the elements along a dim, in the order of ``index``."""
+    """Return some of the elements along a dim, in the order of ``index``."""
     if not isinstance(t, CooTensor):
         raise not_there("index_select", (t,))
     dim, wanted = _dim(t, dim), places.host(index)
@@ -82,7 +82,7 @@ def _with_coalesced(t: CooTensor, coalesced: bool) -> CooTensor:
 
 @rule("select")
 def select(t: SparseTensor, dim: int, index: int) -> Any:
-    """The elements at one index of a dim; a dense tensor where no sparse dim is left."""
+    """Return the elements at one index of a dim; a dense tensor where no sparse dim is left."""
     c = as_coo(t)
     dim, n = _dim(c, dim), c.shape[_dim(c, dim)]
     if not -n <= index < n:
@@ -111,13 +111,13 @@ def getitem(t: SparseTensor, index: Any) -> Any:
 
 @rule("__iter__", "unbind")
 def rows(t: SparseTensor, dim: int = 0) -> Any:
-    """The elements along the first dim."""
+    """Return the elements along the first dim."""
     return iter([select(t, dim, i) for i in range(t.shape[dim])])
 
 
 @rule("unsqueeze")
 def unsqueeze(t: SparseTensor, dim: int) -> SparseTensor:
-    """A dim of size 1 more."""
+    """Return a dim of size 1 more."""
     if not isinstance(t, CooTensor):
         raise RuntimeError("Sparse CSR tensors do not have strides")
     at, k = _dim(t, dim, t.dim() + 1), t.sparse_dim()
@@ -188,7 +188,7 @@ def stack(tensors: Any, dim: int = 0) -> SparseTensor:
 
 @rule("clone")
 def clone(t: SparseTensor, *, memory_format: Any = None) -> SparseTensor:
-    """A copy."""
+    """Return a copy."""
     return t.rebuilt(t.stored_values.clone())
 
 
@@ -206,7 +206,7 @@ for _name in ("double float half bfloat16 int long short char byte bool cdouble 
 
 @rule("to")
 def to(t: SparseTensor, *args: Any, layout: Any = None, **kw: Any) -> Any:
-    """Another dtype, device or layout. See torch.Tensor.to."""
+    """Return another dtype, device or layout. See torch.Tensor.to."""
     from jtorch.device import device as device_class
     given = [x for x in args if x is not None]
     devices = [x for x in (*given, kw.get("device")) if isinstance(x, (device_class, str))]
@@ -222,7 +222,7 @@ def to(t: SparseTensor, *args: Any, layout: Any = None, **kw: Any) -> Any:
 
 @rule("type", "type_")
 def type_of(t: SparseTensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The tensor's type as a string, or the tensor cast to one. See torch.Tensor.type."""
+    """Return the tensor's type as a string, or the tensor cast to one. See torch.Tensor.type."""
     if dtype is None and not t.is_sparse:
         raise RuntimeError(f"Unimplemented backend {t.backend}")
     made: Any = t.stored_values.type(dtype)       # type: ignore[attr-defined]
@@ -234,7 +234,7 @@ def type_of(t: SparseTensor, dtype: Any = None, non_blocking: bool = False) -> A
 
 @rule("coalesce")
 def coalesced(t: SparseTensor) -> SparseTensor:
-    """Each element once, in order."""
+    """Return each element once, in order."""
     if not isinstance(t, CooTensor):
         raise expected(t, "coalesce")
     return coalesce(t)
@@ -253,14 +253,14 @@ for _name, _wanted in EXPECTED.items():
 
 @rule("to_dense")
 def dense(t: SparseTensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
-    """All elements. See torch.Tensor.to_dense."""
+    """Return all elements. See torch.Tensor.to_dense."""
     made = to_dense(t)
     return made if dtype is None else made.to(dtype)
 
 
 @rule("to_sparse")
 def to_sparse(t: Any, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None) -> Any:
-    """Another sparse layout; COO if none is named. See torch.Tensor.to_sparse."""
+    """Return another sparse layout; COO if none is named. See torch.Tensor.to_sparse."""
     if sparse_dim is not None and not isinstance(sparse_dim, int):
         layout, sparse_dim = sparse_dim, None
     if layout is not None and (sparse_dim is not None or layout not in IN_WORDS):
@@ -288,7 +288,7 @@ def to_sparse_csc(t: Any, dense_dim: int | None = None) -> Any:
 
 @rule("sparse_resize_", "sparse_resize_and_clear_")
 def sparse_resize_(t: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
-    """Another size for the same values. See torch.Tensor.sparse_resize_."""
+    """Return another size for the same values. See torch.Tensor.sparse_resize_."""
     if not isinstance(t, CooTensor):
         raise not_there("sparse_resize_", (t,))
     if (sparse_dim, dense_dim) != (t.sparse_dim(), t.dense_dim()) or any(a < b for a, b in zip(size, t.shape, strict=True)):
@@ -298,32 +298,32 @@ def sparse_resize_(t: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
 
 @rule("numpy", "__array__")
 def to_numpy(t: SparseTensor, *args: Any, **kw: Any) -> Any:
-    """An error."""
+    """Return an error."""
     raise TypeError(f"can't convert {IN_WORDS[t.layout]} layout tensor to numpy. Use Tensor.to_dense() first.")
 
 
 @rule("tolist")
 def tolist(t: SparseTensor) -> Any:
-    """An error."""
+    """Return an error."""
     raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
 
 @rule("item", "__float__", "__int__", "__index__", "__complex__")
 def item(t: SparseTensor) -> Any:
-    """The one element."""
+    """Return the one element."""
     return to_dense(t).item()
 
 
 @rule("reshape")
 def reshape(t: SparseTensor, *args: Any) -> Any:
-    """An error."""
+    """Return an error."""
     raise RuntimeError("reshape is not implemented for sparse tensors" if t.is_sparse else
                        "Sparse CSR tensors do not have is_contiguous")
 
 
 @rule("dropout")
 def dropout(t: SparseTensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> SparseTensor:
-    """Drops values."""
+    """Drop values."""
     from jtorch._api import nn_functions
     return t.rebuilt(nn_functions.dropout(t.stored_values, p, training))
 

@@ -88,12 +88,12 @@ class SparseTensor(Tensor):
         return False
 
     def data_ptr(self) -> int:
-        """An error: the values are elsewhere."""
+        """Return an error: the values are elsewhere."""
         self._storage.content()
         return 0
 
     def untyped_storage(self) -> Any:
-        """An error: there is none."""
+        """Return an error: there is none."""
         self._storage.content()
 
     storage = untyped_storage
@@ -110,7 +110,7 @@ class SparseTensor(Tensor):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
-        """Starts (or stops) recording operations on this leaf. See torch.Tensor.requires_grad_."""
+        """Start (or stops) recording operations on this leaf. See torch.Tensor.requires_grad_."""
         if self.stored_values.grad_fn is None and self.stored_values.requires_grad is not requires_grad:
             self.stored_values = self.stored_values.detach()
         self.stored_values.requires_grad_(requires_grad)
@@ -132,16 +132,16 @@ class SparseTensor(Tensor):
         return self.rebuilt(self.stored_values.data)
 
     def detach(self) -> SparseTensor:
-        """The same without history. See torch.Tensor.detach."""
+        """Return the same without history. See torch.Tensor.detach."""
         return self.rebuilt(self.stored_values.detach())
 
     def detach_(self) -> SparseTensor:
-        """Forgets the history. See torch.Tensor.detach_."""
+        """Forget the history. See torch.Tensor.detach_."""
         self.stored_values = self.stored_values.detach()
         return self
 
     def retain_grad(self) -> None:
-        """Makes ``backward`` fill ``grad`` of this non-leaf too."""
+        """Make ``backward`` fill ``grad`` of this non-leaf too."""
         self.stored_values.retain_grad()
 
     def register_hook(self, hook: Any) -> Any:
@@ -154,12 +154,12 @@ class SparseTensor(Tensor):
     # ------------------------------------------------------------ other ones of it
 
     def rebuilt(self, values: Tensor) -> SparseTensor:
-        """The same elements with other values."""
+        """Return the same elements with other values."""
         size = tuple(self.shape)[:self.sparse_dim()] + tuple(values.shape[1:])
         return make(type(self), self.stored_indices, values, size, self)
 
     def become(self, other: SparseTensor) -> SparseTensor:
-        """Takes the elements of another one."""
+        """Take the elements of another one."""
         self.stored_indices, self.stored_values = other.stored_indices, other.stored_values
         storage.show(self, other._storage, None)
         if isinstance(self, CooTensor):
@@ -207,7 +207,7 @@ class CooTensor(SparseTensor):
     coalesced = False
 
     def is_coalesced(self) -> bool:
-        """Whether each element is there once, in order. See torch.Tensor.is_coalesced."""
+        """Return whether each element is there once, in order. See torch.Tensor.is_coalesced."""
         return self.coalesced
 
     def _indices(self) -> Tensor:
@@ -222,7 +222,7 @@ class CooTensor(SparseTensor):
         return self.stored_indices[0].detach()
 
     def values(self) -> Tensor:
-        """The values. See torch.Tensor.values."""
+        """Return the values. See torch.Tensor.values."""
         self._require_coalesced("values")
         return self.stored_values.view_as(self.stored_values)       # type: ignore[attr-defined]
 
@@ -252,7 +252,7 @@ class CompressedTensor(SparseTensor):
         return self._begins(sparse_csr, "crow_indices")
 
     def col_indices(self) -> Tensor:
-        """The column of each value. See torch.Tensor.col_indices."""
+        """Return the column of each value. See torch.Tensor.col_indices."""
         return self._begins(sparse_csr, "col_indices")
 
     def ccol_indices(self) -> Tensor:
@@ -260,11 +260,11 @@ class CompressedTensor(SparseTensor):
         return self._begins(sparse_csc, "ccol_indices")
 
     def row_indices(self) -> Tensor:
-        """The row of each value. See torch.Tensor.row_indices."""
+        """Return the row of each value. See torch.Tensor.row_indices."""
         return self._begins(sparse_csc, "row_indices")
 
     def values(self) -> Tensor:
-        """The values. See torch.Tensor.values."""
+        """Return the values. See torch.Tensor.values."""
         return self.stored_values.view_as(self.stored_values)       # type: ignore[attr-defined]
 
     _values = values
@@ -283,7 +283,7 @@ for _cls in (SparseTensor, CooTensor, CompressedTensor, CscTensor):
 
 
 def make(cls: type, indices: tuple, values: Tensor, size: tuple, like: Any = None) -> Any:
-    """A sparse tensor of a size. ``like``: of the same elements."""
+    """Return a sparse tensor of a size. ``like``: of the same elements."""
     t: Any = blank(cls)
     t.stored_indices, t.stored_values = indices, values
     in_use.add(cls.layout)      # type: ignore[attr-defined]
@@ -296,14 +296,14 @@ def make(cls: type, indices: tuple, values: Tensor, size: tuple, like: Any = Non
 
 
 def coo(indices: Tensor, values: Tensor, size: tuple, coalesced: bool = False) -> CooTensor:
-    """A COO tensor."""
+    """Return a COO tensor."""
     t = make(CooTensor, (indices,), values, size)
     t.coalesced = coalesced or values.shape[0] < 2
     return t
 
 
 def is_sparse(t: Any) -> bool:
-    """Whether it is a sparse tensor of any layout."""
+    """Return whether it is a sparse tensor of any layout."""
     return isinstance(t, SparseTensor)
 
 

@@ -13,7 +13,7 @@ FuncType = Callable[..., Any]
 
 
 def _wrap_generator(ctx_factory: Callable, func: Callable) -> Callable:
-    """A generator that is inside the context while it runs, and outside while its caller does."""
+    """Yield a generator that is inside the context while it runs, and outside while its caller does."""
     @functools.wraps(func)
     def generator_context(*args: Any, **kwargs: Any) -> Generator:
         gen = func(*args, **kwargs)
@@ -82,7 +82,7 @@ class _DecoratorContextManager:
         raise NotImplementedError
 
     def clone(self) -> Any:
-        """Another such context; for subclasses whose ``__init__`` has arguments to define."""
+        """Return another such context; for subclasses whose ``__init__`` has arguments to define."""
         return self.__class__()
 
 

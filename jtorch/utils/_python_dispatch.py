@@ -50,14 +50,14 @@ class TorchDispatchMode:
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
-        """A mode of this class: the older way to enter it."""
+        """Return a mode of this class: the older way to enter it."""
         import warnings
         warnings.warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`", stacklevel=2)
         return cls(*args, **kwargs)
 
     @classmethod
     def is_infra_mode(cls) -> bool:
-        """Whether the mode is one of PyTorch's own."""
+        """Return whether the mode is one of PyTorch's own."""
         return False
 
 
@@ -69,24 +69,24 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
-    """Whether a tensor says what tensors it is made of, by ``__tensor_flatten__`` and ``__tensor_unflatten__``."""
+    """Return whether a tensor says what tensors it is made of, by ``__tensor_flatten__`` and ``__tensor_unflatten__``."""
     return is_traceable_wrapper_subclass_type(type(t))
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
-    """The same, of a class."""
+    """Return the same, of a class."""
     return issubclass(t, Tensor) and t is not Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
 
 
 def transform_subclass(t: Any, callback: Callable, outer_size: Any = None, outer_stride: Any = None) -> Any:
-    """A tensor of the same class, of what ``callback(name, tensor)`` gives for each that it is made of."""
+    """Return a tensor of the same class, of what ``callback(name, tensor)`` gives for each that it is made of."""
     names, context = t.__tensor_flatten__()
     made = {name: callback(name, getattr(t, name)) for name in names}
     return type(t).__tensor_unflatten__(made, context, outer_size or t.size(), outer_stride or t.stride())
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """Whether a mode is on in this thread."""
+    """Return whether a mode is on in this thread."""
     return any(include_infra_modes or not m.is_infra_mode() for m in state.modes)
 
 
@@ -94,27 +94,27 @@ is_in_any_mode_without_ignore_compile_internals = is_in_torch_dispatch_mode
 
 
 def any_torch_dispatch_mode_on_stack(*, include_infra_modes: bool = True) -> bool:
-    """Whether a mode is on in this thread."""
+    """Return whether a mode is on in this thread."""
     return is_in_torch_dispatch_mode(include_infra_modes)
 
 
 def _get_current_dispatch_mode() -> Any:
-    """The innermost mode; None where there is none."""
+    """Return the innermost mode; None where there is none."""
     return state.modes[-1] if state.modes else None
 
 
 def _get_current_dispatch_mode_stack() -> list:
-    """The modes that are on in this thread, the innermost last."""
+    """Return the modes that are on in this thread, the innermost last."""
     return list(state.modes)
 
 
 def _pop_mode(k: Any = None) -> Any:
-    """Leaves the innermost mode, which is returned."""
+    """Leave the innermost mode, which is returned."""
     return pop()
 
 
 def _push_mode(mode: TorchDispatchMode) -> None:
-    """Enters a mode."""
+    """Enter a mode."""
     push(mode)
 
 
@@ -136,7 +136,7 @@ def _disable_current_modes() -> Iterator[list]:
 
 
 def autograd_would_have_decomposed(func: Any, flat_args: Any) -> bool:
-    """Whether an operator that is several would have been taken apart before a mode saw it."""
+    """Return whether an operator that is several would have been taken apart before a mode saw it."""
     return func._can_decompose() and any(isinstance(t, Tensor) and t.requires_grad for t in flat_args)
 
 

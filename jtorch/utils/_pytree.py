@@ -123,7 +123,7 @@ def register_pytree_node(cls: type, flatten_fn: FlattenFn, unflatten_fn: Unflatt
                          to_dumpable_context: ToDumpableContextFn | None = None,
                          from_dumpable_context: FromDumpableContextFn | None = None,
                          flatten_with_keys_fn: Callable | None = None) -> None:
-    """Makes a class a container of trees. See torch.utils._pytree.register_pytree_node.
+    """Make a class a container of trees. See torch.utils._pytree.register_pytree_node.
 
     Args:
         cls: the class.
@@ -171,7 +171,7 @@ def _deregister_pytree_node(cls: type) -> None:
 
 def register_dataclass(cls: type, *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None,
                        serialized_type_name: str | None = None) -> None:
-    """Makes a dataclass a container, whose children are its fields that are not None.
+    """Make a dataclass a container, whose children are its fields that are not None.
 
     See torch.utils._pytree.register_dataclass.
 
@@ -210,7 +210,7 @@ def _field_names(cls: type, given: list[str] | None, dropped: set[str]) -> list[
 
 
 def register_constant(cls: type) -> None:
-    """Makes instances of a class part of a tree's form, with no leaves. See torch.utils._pytree.register_constant."""
+    """Make instances of a class part of a tree's form, with no leaves. See torch.utils._pytree.register_constant."""
     if cls.__eq__ is object.__eq__:     # type: ignore[comparison-overlap]
         raise TypeError(f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation. Got: {cls}")
     _private_register_pytree_node(cls, lambda x: ([], x), lambda _, context: context, flatten_with_keys_fn=lambda x: ([], x))
@@ -225,22 +225,22 @@ def _register_namedtuple(cls: type, *, serialized_type_name: str) -> None:
 
 
 def is_namedtuple(obj: object) -> bool:
-    """Whether it is a named tuple, or the class of one."""
+    """Return whether it is a named tuple, or the class of one."""
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
 def is_namedtuple_instance(obj: object) -> bool:
-    """Whether it is a named tuple."""
+    """Return whether it is a named tuple."""
     return is_namedtuple_class(type(obj))
 
 
 def is_structseq(obj: object) -> bool:
-    """Whether it is a struct sequence, or the class of one."""
+    """Return whether it is a struct sequence, or the class of one."""
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))
 
 
 def is_structseq_instance(obj: object) -> bool:
-    """Whether it is a struct sequence."""
+    """Return whether it is a struct sequence."""
     return is_structseq_class(type(obj))
 
 
@@ -251,7 +251,7 @@ _is_leaf = tree_is_leaf
 # ---------------------------------------------------------------- trees
 
 def tree_flatten(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list, TreeSpec]:
-    """The leaves of a tree in order, and its form.
+    """Return the leaves of a tree in order, and its form.
 
     >>> torch.utils._pytree.tree_flatten({"a": [1, 2], "b": 3})[0]
     [1, 2, 3]
@@ -260,7 +260,7 @@ def tree_flatten(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> 
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
-    """The tree of a form with these leaves; ValueError where they are too many or too few."""
+    """Return the tree of a form with these leaves; ValueError where they are too many or too few."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type "
                         f"{type(treespec)}.")
@@ -268,22 +268,22 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
 
 
 def tree_iter(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> Iterable[Any]:
-    """The leaves, one by one."""
+    """Return the leaves, one by one."""
     return iter(pytree.flatten(tree, is_leaf)[0])
 
 
 def tree_leaves(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> list:
-    """The leaves."""
+    """Return the leaves."""
     return pytree.flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
-    """The form."""
+    """Return the form."""
     return pytree.flatten(tree, is_leaf)[1]
 
 
 def tree_map(func: Callable, tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
-    """The tree with ``func`` of its leaves, and of what is in their places in other trees.
+    """Return the tree with ``func`` of its leaves, and of what is in their places in other trees.
 
     Raises:
         ValueError: another tree begins otherwise.
@@ -296,7 +296,7 @@ def tree_map(func: Callable, tree: PyTree, *rests: PyTree, is_leaf: Callable[[An
 
 
 def tree_map_(func: Callable, tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
-    """Calls ``func`` for each leaf and gives the tree."""
+    """Call ``func`` for each leaf and return the tree."""
     _tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
@@ -311,7 +311,7 @@ def _chooser(type_or_types_or_pred: Any) -> Callable[[Any], bool]:
 
 
 def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable], Callable]:
-    """A decorator: the function is called for instances of a class, or where a predicate says so; all else stays."""
+    """Return a decorator: the function is called for instances of a class, or where a predicate says so; all else stays."""
     chosen = _chooser(type_or_types_or_pred)
     return lambda func: lambda x: func(x) if chosen(x) else x
 
@@ -327,27 +327,27 @@ def tree_map_only_(type_or_types_or_pred: Any, /, func: Callable, tree: PyTree, 
 
 
 def tree_all(pred: Callable, tree: PyTree, is_leaf: Any = None) -> bool:
-    """Whether ``pred`` is true of all leaves."""
+    """Return whether ``pred`` is true of all leaves."""
     return all(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_any(pred: Callable, tree: PyTree, is_leaf: Any = None) -> bool:
-    """Whether ``pred`` is true of a leaf."""
+    """Return whether ``pred`` is true of a leaf."""
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_all_only(type_or_types: Any, /, pred: Callable, tree: PyTree, is_leaf: Any = None) -> bool:
-    """Whether ``pred`` is true of all leaves of a class."""
+    """Return whether ``pred`` is true of all leaves of a class."""
     return all(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))
 
 
 def tree_any_only(type_or_types: Any, /, pred: Callable, tree: PyTree, is_leaf: Any = None) -> bool:
-    """Whether ``pred`` is true of a leaf of a class."""
+    """Return whether ``pred`` is true of a leaf of a class."""
     return any(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))
 
 
 def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list:
-    """The leaves of arguments."""
+    """Return the leaves of arguments."""
     return tree_leaves((args, kwargs))
 
 
@@ -358,17 +358,17 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: Any = N
 # ---------------------------------------------------------------- forms
 
 def treespec_leaf() -> LeafSpec:
-    """The form of a leaf."""
+    """Return the form of a leaf."""
     return LEAF
 
 
 def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
-    """The form of a tuple of trees of these forms."""
+    """Return the form of a tuple of trees of these forms."""
     return TreeSpec(tuple, None, iterable)
 
 
 def treespec_dict(mapping: Any = (), /, **kwargs: TreeSpec) -> TreeSpec:
-    """The form of a dict of trees of these forms."""
+    """Return the form of a dict of trees of these forms."""
     made = dict(mapping, **kwargs)
     return TreeSpec(dict, list(made), made.values())
 
@@ -381,18 +381,18 @@ class _Asterisk(str):
 
 
 def treespec_pprint(treespec: TreeSpec) -> str:
-    """The form as Python writes the tree, with ``*`` for leaves."""
+    """Return the form as Python writes the tree, with ``*`` for leaves."""
     return repr(treespec.unflatten([_Asterisk("*")] * treespec.num_leaves))
 
 
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
-    """The form as JSON. NotImplementedError where a class has no ``serialized_type_name``."""
+    """Return the form as JSON. NotImplementedError where a class has no ``serialized_type_name``."""
     from jtorch.utils import _pytree_json
     return _pytree_json.dumps(treespec, protocol)
 
 
 def treespec_loads(serialized: str) -> TreeSpec:
-    """The form that ``treespec_dumps`` has written."""
+    """Return the form that ``treespec_dumps`` has written."""
     from jtorch.utils import _pytree_json
     return _pytree_json.loads(serialized)
 
@@ -429,7 +429,7 @@ def tree_map_with_path(func: Callable, tree: PyTree, *rests: PyTree, is_leaf: An
 
 
 def keystr(kp: KeyPath) -> str:
-    """A path as Python writes it: ``['a'][0].b``."""
+    """Return a path as Python writes it: ``['a'][0].b``."""
     return "".join(map(str, kp))
 
 

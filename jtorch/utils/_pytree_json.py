@@ -38,7 +38,7 @@ def name_of(cls: type) -> str:
 
 
 def named(called: str) -> type:
-    """The class that is called so."""
+    """Return the class that is called so."""
     cls = next((c for c, s in _NAMED.items() if s.name == called), None)
     if cls is None:
         raise NotImplementedError(f"Can't deserialize TreeSpec of namedtuple class {called} because we couldn't find a "
@@ -102,14 +102,14 @@ def _read(schema: dict) -> TreeSpec:
 
 
 def dumps(spec: TreeSpec, protocol: int | None) -> str:
-    """A form as JSON."""
+    """Return a form as JSON."""
     if protocol not in (None, PROTOCOL):
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: {[PROTOCOL]}")
     return json.dumps((PROTOCOL, _written(spec)), cls=_Encoder)
 
 
 def loads(serialized: str) -> TreeSpec:
-    """The form of JSON."""
+    """Return the form of JSON."""
     protocol, schema = json.loads(serialized)
     if protocol != PROTOCOL:
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: {[PROTOCOL]}")

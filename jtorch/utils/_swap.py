@@ -21,7 +21,7 @@ _POISONED = ("Trying to execute AccumulateGrad node that was poisoned by swap_te
 
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
-    """Exchanges everything about two tensors but the objects themselves. See torch.utils.swap_tensors.
+    """Exchange everything about two tensors but the objects themselves. See torch.utils.swap_tensors.
 
     RuntimeError where one of them has views, or was saved for a backward. A backward through a leaf that was swapped raises.
     """
@@ -42,7 +42,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 
 def _checked(t: Tensor, name: str) -> Node | None:
-    """The node that must not run any more, if the tensor is a leaf of some graph; RuntimeError where it cannot be swapped."""
+    """Return the node that must not run any more, if the tensor is a leaf of some graph; RuntimeError where it cannot be swapped."""
     count = _count(t)
     if count > 1:
         gc.collect()        # what nobody holds any more does not count: the frames of an error that was caught hold views
@@ -61,7 +61,7 @@ _ALONE = 2      # the references of a storage that one tensor has, and getrefcou
 
 
 def _count(t: Tensor) -> int:
-    """The references that PyTorch would count: Python, views, nodes that have saved it, and a tensor whose gradient it is."""
+    """Return the references that PyTorch would count: Python, views, nodes that have saved it, and a tensor whose gradient it is."""
     referrers = gc.get_referrers(t)
     alive = [r for r in referrers if _held(r, "_base") is t]
     views = len(alive) + sum([_held(s, "_through") is r for r in referrers if r.__class__ is tuple for s in gc.get_referrers(r)])
@@ -81,14 +81,14 @@ def _held(o: Any, name: str) -> Any:
 
 
 def _saved_by(node: OpNode) -> list[tuple[tuple, tuple | None]]:
-    """The version and the edge of each argument that a node has saved and uses in its backward."""
+    """Return the version and the edge of each argument that a node has saved and uses in its backward."""
     if node.saved is None or node.call.op.saves.result_only:    # released, or it holds the memory of that and not the tensor
         return []
     return [(v, e) for v, used, e in zip(node.versions, _used(node), node.raw_edges, strict=False) if used]
 
 
 def _views_only_saved(near: list[OpNode], t: Tensor, alive: list) -> set:
-    """The edges of the tensor's views that nodes have saved and nobody else holds."""
+    """Return the edges of the tensor's views that nodes have saved and nobody else holds."""
     edges: set = set()
     views = [n for n in near if _of_view(n) and leads_to(n.raw_edges[0], t)]
     while views:
@@ -104,7 +104,7 @@ def _of_view(node: OpNode) -> bool:
 
 
 def _is_of(t: Tensor, version: tuple, edge: tuple | None) -> bool:
-    """Whether what was saved, with this (counter, version) and beside this edge, is the tensor."""
+    """Return whether what was saved, with this (counter, version) and beside this edge, is the tensor."""
     counter = version[0]
     if counter is None:
         return False
@@ -124,7 +124,7 @@ def _edge_before_detach(t: Tensor) -> tuple | None:
 
 
 def _may_have_saved(t: Tensor) -> list[OpNode]:
-    """The nodes that have saved the tensor, or something else of the same memory or history."""
+    """Return the nodes that have saved the tensor, or something else of the same memory or history."""
     refs = [s for ref in weakref.getweakrefs(t) for s in gc.get_referrers(ref) if s.__class__ is SavedTensorRef]
     counters = [*refs, t._storage]
     before = _edge_before_detach(t)
@@ -133,7 +133,7 @@ def _may_have_saved(t: Tensor) -> list[OpNode]:
 
 
 def _nodes_with_any(heads: list) -> list[OpNode]:
-    """The nodes that have an edge to one of these, or the version of one."""
+    """Return the nodes that have an edge to one of these, or the version of one."""
     ids = {id(h) for h in heads}
     entries = [r for r in gc.get_referrers(*heads) if r.__class__ is tuple and len(r) == 2 and id(r[0]) in ids]
     return list({id(n): n for n in nodes_with(entries)}.values())

@@ -17,7 +17,7 @@ _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 
 def timer() -> float:
-    """The time, after all that was called has been computed."""
+    """Return the time, after all that was called has been computed."""
     engine.synchronize()
     if cuda.is_available():
         cuda.synchronize()
@@ -25,7 +25,7 @@ def timer() -> float:
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit in which ``t`` seconds are a number of one to three digits."""
+    """Return the unit in which ``t`` seconds are a number of one to three digits."""
     return next(((name, size) for name, size in _UNITS if t >= size), _UNITS[-1])
 
 
@@ -94,12 +94,12 @@ class Timer:
         return Measurement(number, raw, self._title, None, self._num_threads)
 
     def timeit(self, number: int = 1000000) -> Measurement:
-        """One run of ``number`` calls, after a warm-up."""
+        """Return one run of ``number`` calls, after a warm-up."""
         self._timer.timeit(max(number // 100, 2))
         return self._measured(number, [self._timer.timeit(number)])
 
     def blocked_autorange(self, callback: Any = None, min_run_time: float = 0.2) -> Measurement:
-        """Runs for ``min_run_time`` seconds, in blocks long enough for the clock not to matter."""
+        """Run for ``min_run_time`` seconds, in blocks long enough for the clock not to matter."""
         number = self._block(min_run_time)
         raw: list[float] = []
         while sum(raw) < min_run_time:
@@ -116,7 +116,7 @@ class Timer:
 
     def adaptive_autorange(self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0,
                            callback: Any = None) -> Measurement:
-        """Runs until the quartiles are within ``threshold`` of the median, or the time is over."""
+        """Run until the quartiles are within ``threshold`` of the median, or the time is over."""
         number = self._block(min_run_time)
         raw: list[float] = []
         while sum(raw) < max_run_time:

@@ -61,7 +61,7 @@ def _set(name: str, value: bool | None) -> Iterator[None]:
 
 
 def set_checkpoint_early_stop(enable: bool) -> Any:
-    """Whether the second run stops once it has what is needed, for checkpoints made inside the context.
+    """Return whether the second run stops once it has what is needed, for checkpoints made inside the context.
 
     Args:
         enable (bool): whether it stops.
@@ -113,13 +113,13 @@ def noop_context_fn() -> tuple[Any, Any]:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The indices of the accelerators that tensors are on, and their generators' states. See torch.utils.checkpoint."""
+    """Return the indices of the accelerators that tensors are on, and their generators' states. See torch.utils.checkpoint."""
     indices = [a.get_device() for a in args if isinstance(a, Tensor) and a.device.type not in ("cpu", "meta")]
     return indices, [cuda.get_rng_state(index) for index in indices]
 
 
 def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
-    """Sets the generators' states of accelerators. See torch.utils.checkpoint."""
+    """Set the generators' states of accelerators. See torch.utils.checkpoint."""
     for index, state in zip(devices, states, strict=False):
         cuda.set_rng_state(state, index)
 
@@ -131,7 +131,7 @@ def _devices(args: Any) -> set[str]:
 # ---------------------------------------------------------------- one node
 
 def check_backward_validity(inputs: Any) -> None:
-    """Warns where no input requires a gradient.
+    """Warn where no input requires a gradient.
 
     Args:
         inputs (iterable): arguments of a checkpoint.
@@ -146,7 +146,7 @@ def check_backward_validity(inputs: Any) -> None:
 
 
 def detach_variable(inputs: Any) -> tuple:
-    """The inputs without history.
+    """Return the inputs without history.
 
     Args:
         inputs (tuple): Tensors and others.
@@ -175,7 +175,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def forward(ctx, run_function, preserve_rng_state, *args):
-        """Runs the function, recording nothing."""
+        """Run the function, recording nothing."""
         check_backward_validity(args)
         ctx.run_function, ctx.surroundings = run_function, _surroundings.Surroundings(preserve_rng_state, _devices(args))
         ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
@@ -186,7 +186,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx, *args):
-        """Runs the function again, and its backward."""
+        """Run the function again, and its backward."""
         if tape.running.task is not None and tape.running.task.wanted is not None:
             raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an "
                                "`inputs` parameter to .backward(). To resolve this error, you can either set "
@@ -225,12 +225,12 @@ class _CheckpointFrame:
         self.recomputed: dict[int, dict[int, Tensor]] = {}      # by backward
 
     def pack(self, t: Tensor) -> int:
-        """The hook of the first run."""
+        """Return the hook of the first run."""
         self.saved.append(_metadata(t))
         return len(self.saved) - 1
 
     def unpack(self, number: int) -> Tensor:
-        """The hook of a backward."""
+        """Return the hook of a backward."""
         task = tape.running.task
         key = -1 if task is None else task.id
         if key not in self.recomputed:
@@ -357,7 +357,7 @@ def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
-    """Calls functions (or the children of a Sequential) one after the other, in segments of which all but the last are
+    """Call functions (or the children of a Sequential) one after the other, in segments of which all but the last are
     checkpoints. See torch.utils.checkpoint.checkpoint_sequential.
 
     Args:

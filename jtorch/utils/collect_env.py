@@ -11,7 +11,7 @@ from jtorch import version
 
 
 def get_pretty_env_info() -> str:
-    """The text."""
+    """Return the text."""
     packages = ("jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "optax", "safetensors")
     lines = [f"jtorch version (as torch): {version.__version__}", f"Python version: {platform.python_version()}",
              f"OS: {platform.platform()}", f"Processor: {platform.processor() or platform.machine()}",
@@ -27,7 +27,7 @@ def _version(name: str) -> str | None:
 
 
 def main() -> None:
-    """Prints it."""
+    """Print it."""
     sys.stdout.write(get_pretty_env_info() + "\n")
 
 

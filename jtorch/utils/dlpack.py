@@ -3,5 +3,5 @@ from jtorch._api.creation import from_dlpack as from_dlpack
 
 
 def to_dlpack(tensor):
-    """A capsule with the tensor. See torch.utils.dlpack.to_dlpack."""
+    """Return a capsule with the tensor. See torch.utils.dlpack.to_dlpack."""
     return tensor.__dlpack__()

@@ -22,12 +22,12 @@ flop_registry: dict[Any, Callable] = {}
 
 
 def get_shape(x: Any) -> Any:
-    """The shape of a tensor; what is none as it is."""
+    """Return the shape of a tensor; what is none as it is."""
     return x.shape if isinstance(x, Tensor) else x
 
 
 def shape_wrapper(formula: Callable) -> Callable:
-    """Lets a formula of shapes take tensors, and their results as ``out_val``."""
+    """Let a formula of shapes take tensors, and their results as ``out_val``."""
     def of_tensors(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
         args, kwargs, out_shape = tree_map(get_shape, (args, kwargs, out_val))
         return formula(*args, out_shape=out_shape, **kwargs)
@@ -63,7 +63,7 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable:
 # ---------------------------------------------------------------- the formulas
 
 def mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    """The count of a product of matrices."""
+    """Return the count of a product of matrices."""
     (m, k), (k2, n) = a_shape, b_shape
     if k != k2:
         raise AssertionError(f"matmul: inner dimensions must match (k == k2), got {k} and {k2}")
@@ -72,12 +72,12 @@ def mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, out_shap
 
 def addmm_flop(self_shape: Sequence[int], a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None,
                **kwargs: Any) -> int:
-    """The same: what is added does not count."""
+    """Return the same: what is added does not count."""
     return mm_flop(a_shape, b_shape)
 
 
 def bmm_flop(a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any) -> int:
-    """The count of a product of batches of matrices."""
+    """Return the count of a product of batches of matrices."""
     (b, m, k), (b2, k2, n) = a_shape, b_shape
     if b != b2:
         raise AssertionError(f"bmm: batch dimensions must match (b == b2), got {b} and {b2}")
@@ -88,7 +88,7 @@ def bmm_flop(a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = No
 
 def baddbmm_flop(self_shape: Sequence[int], a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None,
                  **kwargs: Any) -> int:
-    """The same: what is added does not count."""
+    """Return the same: what is added does not count."""
     return bmm_flop(a_shape, b_shape)
 
 
@@ -97,21 +97,21 @@ def _scaled_mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, 
 
 
 def conv_flop_count(x_shape: Sequence[int], w_shape: Sequence[int], out_shape: Sequence[int], transposed: bool = False) -> int:
-    """The count of a convolution without its bias: its kernel at each place of the output; of a transposed one, of the input."""
+    """Return the count of a convolution without its bias: its kernel at each place of the output; of a transposed one, of the input."""
     places = (x_shape if transposed else out_shape)[2:]
     return 2 * x_shape[0] * math.prod(places) * math.prod(w_shape)
 
 
 def conv_flop(x_shape: Sequence[int], w_shape: Sequence[int], _bias: Any, _stride: Any, _padding: Any, _dilation: Any,
               transposed: bool, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    """The count of a convolution."""
+    """Return the count of a convolution."""
     return conv_flop_count(x_shape, w_shape, out_shape, transposed=transposed)
 
 
 def conv_backward_flop(grad_out_shape: Sequence[int], x_shape: Sequence[int], w_shape: Sequence[int], _bias: Any, _stride: Any,
                        _padding: Any, _dilation: Any, transposed: bool, _output_padding: Any, _groups: int, output_mask: Any,
                        out_shape: Any, **kwargs: Any) -> int:
-    """The count of a convolution's backward: the input's gradient and the weight's are convolutions each."""
+    """Return the count of a convolution's backward: the input's gradient and the weight's are convolutions each."""
     def swapped(shape: Sequence[int]) -> list[int]:
         return [shape[1], shape[0], *shape[2:]]
     count = 0
@@ -124,7 +124,7 @@ def conv_backward_flop(grad_out_shape: Sequence[int], x_shape: Sequence[int], w_
 
 
 def sdpa_flop_count(query_shape: Sequence[int], key_shape: Sequence[int], value_shape: Sequence[int]) -> int:
-    """The count of attention: the scores, and the sums of values."""
+    """Return the count of attention: the scores, and the sums of values."""
     b, heads, rows, width = query_shape
     b2, kv_heads, columns, width2 = key_shape
     b3, v_heads, columns2, v_width = value_shape
@@ -138,13 +138,13 @@ def sdpa_flop_count(query_shape: Sequence[int], key_shape: Sequence[int], value_
 
 def sdpa_flop(query_shape: Sequence[int], key_shape: Sequence[int], value_shape: Sequence[int], *args: Any, out_shape: Any = None,
               **kwargs: Any) -> int:
-    """The count of attention, whatever its mask."""
+    """Return the count of attention, whatever its mask."""
     return sdpa_flop_count(query_shape, key_shape, value_shape)
 
 
 def sdpa_backward_flop_count(grad_out_shape: Sequence[int], query_shape: Sequence[int], key_shape: Sequence[int],
                              value_shape: Sequence[int]) -> int:
-    """The count of attention's backward: the scores again, and the four products of the gradients."""
+    """Return the count of attention's backward: the scores again, and the four products of the gradients."""
     b, heads, rows, width = query_shape
     columns, v_width = key_shape[2], value_shape[3]
     return 2 * b * heads * rows * columns * (3 * width + 2 * v_width)
@@ -152,7 +152,7 @@ def sdpa_backward_flop_count(grad_out_shape: Sequence[int], query_shape: Sequenc
 
 def sdpa_backward_flop(grad_out_shape: Sequence[int], query_shape: Sequence[int], key_shape: Sequence[int],
                        value_shape: Sequence[int], *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    """The count of attention's backward."""
+    """Return the count of attention's backward."""
     return sdpa_backward_flop_count(grad_out_shape, query_shape, key_shape, value_shape)
 
 
@@ -176,12 +176,12 @@ suffixes = ["", "K", "M", "B", "T"]
 
 
 def get_suffix_str(number: int) -> str:
-    """The suffix of the magnitude that a number is printed in."""
+    """Return the suffix of the magnitude that a number is printed in."""
     return suffixes[max(0, min(len(suffixes) - 1, (len(str(number)) - 2) // 3))]
 
 
 def convert_num_with_suffix(number: int, suffix: str) -> str:
-    """A number in the magnitude of a suffix."""
+    """Return a number in the magnitude of a suffix."""
     return f"{number / 1000 ** suffixes.index(suffix):.3f}{suffix}"
 
 
@@ -191,7 +191,7 @@ def convert_to_percent_str(num: int, denom: int) -> str:
 
 
 def _shortened(text: str) -> str:
-    """A number without a suffix as ``tabulate`` prints it."""
+    """Return a number without a suffix as ``tabulate`` prints it."""
     return text if text[-1].isalpha() else f"{float(text):g}"
 
 

@@ -9,7 +9,7 @@ from jtorch.nn.modules._hooks import BackwardHook as BackwardHook
 
 
 def unserializable_hook(f: Any) -> Any:
-    """Marks a hook as one that is not saved with its tensor."""
+    """Mark a hook as one that is not saved with its tensor."""
     f.__torch_unserializable__ = True
     return f
 

@@ -50,7 +50,7 @@ class ModuleTracker:
         return running.task is not None
 
     def _name(self, module: Module) -> str:
-        """A module's name, by which its children get theirs."""
+        """Return a module's name, by which its children get theirs."""
         if module not in self._known:
             self._known[module] = type(module).__name__
         name = self._known[module]

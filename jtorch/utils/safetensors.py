@@ -45,7 +45,7 @@ def _spec(package: Any, array: np.ndarray) -> Any:
 
 
 def _arrays(tensors: dict[str, Tensor]) -> dict[str, np.ndarray]:
-    """The tensors' elements; PyTorch's errors for what the format cannot hold."""
+    """Return the tensors' elements; PyTorch's errors for what the format cannot hold."""
     if not isinstance(tensors, dict):
         raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors)}")
     by_storage: dict[int, list[str]] = {}
@@ -73,7 +73,7 @@ def _host(t: Tensor) -> np.ndarray:
 
 
 def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike, metadata: dict[str, str] | None = None) -> None:
-    """Saves named tensors to a file, which is replaced at the end, at once.
+    """Save named tensors to a file, which is replaced at the end, at once.
 
     ValueError for what is not a contiguous tensor, RuntimeError for tensors that share memory: the format knows neither.
 
@@ -90,7 +90,7 @@ def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike, metadata:
 
 
 def load(data: bytes, device: Any = "cpu") -> dict[str, Tensor]:
-    """The named tensors in bytes of the safetensors format."""
+    """Return the named tensors in bytes of the safetensors format."""
     place = place_of(device)
     return {name: _tensor(entry["dtype"], entry["shape"], entry["data"], place) for name, entry in _package().deserialize(data)}
 
@@ -113,6 +113,6 @@ def header(filename: str | os.PathLike) -> tuple[dict[str, str], dict[str, tuple
 
 
 def load_file(filename: str | os.PathLike, device: Any = "cpu") -> dict[str, Tensor]:
-    """The named tensors in a safetensors file, on a device. Raises the package's SafetensorError for damaged files."""
+    """Return the named tensors in a safetensors file, on a device. Raises the package's SafetensorError for damaged files."""
     with open(filename, "rb") as file:
         return load(file.read(), device)

@@ -20,7 +20,7 @@ class WeakIdRef(weakref.ref):
         self._id = id(key)
 
     def __call__(self) -> Any:
-        """The object; None if it is gone."""
+        """Return the object; None if it is gone."""
         return super().__call__()
 
     def __hash__(self):
@@ -77,13 +77,13 @@ class WeakIdKeyDictionary(MutableMapping):
         return f"<{type(self).__name__} at {id(self):#x}>"
 
     def copy(self) -> WeakIdKeyDictionary:
-        """A table of the same keys and values."""
+        """Return a table of the same keys and values."""
         return type(self)(self, ref_type=self.ref_type)
 
     __copy__ = copy
 
     def keyrefs(self) -> list:
-        """The weak references to the keys."""
+        """Return the weak references to the keys."""
         return list(self.data)
 
 

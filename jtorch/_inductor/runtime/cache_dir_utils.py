@@ -8,7 +8,7 @@ import tempfile
 
 
 def default_cache_dir() -> str:
-    """A folder of the user's among temporary files."""
+    """Return a folder of the user's among temporary files."""
     return os.path.join(tempfile.gettempdir(), "torchinductor_" + re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser()))
 
 

@@ -1,1 +1,1 @@
-"""Checkpoints that several ranks write and read, each its part, in PyTorch's format."""
+"""Checkpoints to which each of several ranks writes its shards, in PyTorch's format."""

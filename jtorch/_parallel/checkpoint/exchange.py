@@ -1,4 +1,4 @@
-"""How ranks tell one another what they are about to write, and what went wrong."""
+"""The exchange between ranks of what they are about to write, and of their errors."""
 from __future__ import annotations
 
 import pickle
@@ -10,7 +10,7 @@ import jtorch.distributed as dist
 
 
 class CheckpointException(BaseException):
-    """Some ranks could not save or load: ``failures`` says which, and why.
+    """Raised on all ranks if some could not save or load; ``failures`` holds their exceptions.
 
     See torch.distributed.checkpoint.CheckpointException.
     """
@@ -31,24 +31,24 @@ class CheckpointException(BaseException):
 
 
 class Alone:
-    """One process."""
+    """The exchange of one process with itself."""
 
     rank, size = 0, 1
 
     def gather(self, obj: Any) -> list[Any]:
-        """What all ranks have."""
+        """Return a list of this process's object."""
         return [obj]
 
 
 class Together:
-    """The ranks of a group, which meet by a collective."""
+    """The exchange of a group's ranks by a collective."""
 
     def __init__(self, group: Any):
         self.group = dist._get_default_group() if group is None else group
         self.rank, self.size = self.group.rank(), self.group.size()
 
     def gather(self, obj: Any) -> list[Any]:
-        """What all ranks have."""
+        """Return the objects of all ranks."""
         found: list[Any] = [None] * self.size
         dist.all_gather_object(found, obj, self.group)
         return found
@@ -58,7 +58,7 @@ _count = [0]
 
 
 class ByStore(Together):
-    """The ranks of a group, which meet by the job's store: beside what the program's own thread does."""
+    """The exchange of a group's ranks by the job's store, which does not interfere with collectives of another thread."""
 
     def __init__(self, group: Any):
         super().__init__(group)
@@ -66,19 +66,19 @@ class ByStore(Together):
         self.prefix, self.step = f"checkpoint {_count[0]}", 0
 
     def gather(self, obj: Any) -> list[Any]:
-        """What all ranks have."""
+        """Return the objects of all ranks."""
         store, self.step = self.group.store, self.step + 1
         keys = [f"{self.prefix}/{self.step}/{rank}" for rank in range(self.size)]
         store.set(keys[self.rank], pickle.dumps(obj))
-        # Only ranks of the job can write to its store.
+        # Unpickling is safe here: only ranks of the job can write to its store.
         return [pickle.loads(store.get(key)) for key in keys]
 
 
 def done_by_all(ranks: Any, step: str, do: Callable[[], Any]) -> list[Any]:
-    """What ``do`` gives on each rank; CheckpointException on all, where it raises on one."""
+    """Return the results of ``do`` on all ranks; CheckpointException on all, if it raises on one."""
     try:
         mine: Any = (do(), None)
-    except Exception as error:      # noqa: BLE001  (all ranks are told)
+    except Exception as error:      # noqa: BLE001  (all ranks get the error)
         mine = (None, (_plain(error), traceback.format_tb(error.__traceback__)))
     found = ranks.gather(mine)
     failures = {rank: failure for rank, (_, failure) in enumerate(found) if failure is not None}
@@ -88,9 +88,9 @@ def done_by_all(ranks: Any, step: str, do: Callable[[], Any]) -> list[Any]:
 
 
 def _plain(error: Exception) -> Exception:
-    """The error, or one that says the same and can travel."""
+    """Return the error, or a RuntimeError of the same text if the error cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
-    except Exception:      # noqa: BLE001  (any error may have any pickle)
+    except Exception:      # noqa: BLE001  (an error's class decides what its pickling raises)
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error

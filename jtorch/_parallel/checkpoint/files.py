@@ -1,7 +1,7 @@
-"""The files of a checkpoint: ``.metadata``, and ``.distcp`` files with parts behind one another.
+"""The files of a checkpoint: ``.metadata``, and ``.distcp`` files of concatenated shards.
 
-A save writes files of new names, then replaces ``.metadata`` at once, then deletes files that it no longer names. So whoever is
-killed at any moment leaves a checkpoint that is whole: the one before or the new one.
+A save writes files under new names, then replaces ``.metadata`` atomically, then deletes the files that it no longer names.
+So a process that is killed at any time leaves a complete checkpoint: the previous or the new one.
 """
 from __future__ import annotations
 
@@ -28,7 +28,14 @@ _BUILTINS = {("collections", "OrderedDict"), ("collections", "defaultdict"), ("b
 
 
 class FileSystemWriter:
-    """Writes a checkpoint into a folder. See torch.distributed.checkpoint.FileSystemWriter."""
+    """Writes a checkpoint into a folder. See torch.distributed.checkpoint.FileSystemWriter.
+
+    Args:
+        path: the folder.
+        single_file_per_rank, sync_files, thread_count, per_thread_copy_ahead, cache_staged_state_dict: accepted and ignored.
+        overwrite: whether a checkpoint in the folder may be replaced.
+
+    """
 
     def __init__(self, path: str | os.PathLike, single_file_per_rank: bool = True, sync_files: bool = True, thread_count: int = 1,
                  per_thread_copy_ahead: int = 10_000_000, cache_staged_state_dict: bool = False, overwrite: bool = True,
@@ -42,17 +49,17 @@ class FileSystemWriter:
         return self.path
 
     def prepare(self) -> None:
-        """Makes the folder; RuntimeError where it has a checkpoint that is not to be overwritten."""
+        """Create the folder; RuntimeError if it has a checkpoint that must not be overwritten."""
         self.path.mkdir(parents=True, exist_ok=True)
         if not self.overwrite and (self.path / METADATA).exists():
             raise RuntimeError(f"Checkpoint already exists and self.overwrite={self.overwrite!r}.")
 
     def file_name(self, rank: int) -> str:
-        """The first name for a rank's file that is not taken."""
+        """Return the first free name for a rank's file."""
         return next(name for i in range(10**9) if not (self.path / (name := f"__{rank}_{i}{SUFFIX}")).exists())
 
     def write(self, rank: int, items: list[tuple[Any, Any]]) -> list[tuple[Any, _StorageInfo]]:
-        """Writes parts (index, tensor or bytes) behind one another; where each is."""
+        """Write the values of (index, tensor or bytes) one after another; return their places."""
         if not items:
             return []
         name, places = self.file_name(rank), []
@@ -67,7 +74,7 @@ class FileSystemWriter:
         return places
 
     def finish(self, metadata: Metadata, places: list[list[tuple[Any, _StorageInfo]]]) -> None:
-        """Writes ``.metadata`` in place of the one before, and deletes what only that named."""
+        """Replace ``.metadata``, and delete the files that only the previous one named."""
         metadata = replace(metadata, version="1.0.0", storage_data={index: info for rank in places for index, info in rank},
                            storage_meta=StorageMeta(str(self.path), self.save_id))
         with replacing(str(self.path / METADATA)) as file:
@@ -79,7 +86,12 @@ class FileSystemWriter:
 
 
 class FileSystemReader:
-    """Reads a checkpoint from a folder. See torch.distributed.checkpoint.FileSystemReader."""
+    """Reads a checkpoint from a folder. See torch.distributed.checkpoint.FileSystemReader.
+
+    Args:
+        path: the folder.
+
+    """
 
     def __init__(self, path: str | os.PathLike, **kwargs: Any):
         self.path = Path(path)
@@ -90,12 +102,12 @@ class FileSystemReader:
         return self.path
 
     def read_metadata(self) -> Metadata:
-        """What the checkpoint has."""
+        """Return the checkpoint's metadata."""
         with open(self.path / METADATA, "rb") as file:
             return _MetadataUnpickler(file).load()
 
     def read(self, info: _StorageInfo) -> bytes:
-        """The bytes of a part."""
+        """Return the bytes of a shard or object."""
         if info.transform_descriptors:
             raise NotImplementedError(f"a checkpoint whose parts went through {info.transform_descriptors} cannot be read")
         inside = (self.path / info.relative_path).resolve()
@@ -109,12 +121,12 @@ class FileSystemReader:
         return found
 
     def tensor(self, info: Any) -> Any:
-        """A part that is a tensor."""
+        """Return a shard of a tensor."""
         return read_back(self.read(info), weights_only=True)
 
 
 class _MetadataUnpickler(pickle.Unpickler):
-    """Makes what PyTorch's metadata consist of, and nothing else."""
+    """Unpickles the classes of PyTorch's metadata, and nothing else."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module in ("torch.distributed.checkpoint.metadata", "torch.distributed.checkpoint.filesystem"):
@@ -129,12 +141,12 @@ class _MetadataUnpickler(pickle.Unpickler):
 
 
 def written(obj: Any) -> bytes:
-    """What torch.save writes."""
+    """Return the bytes that torch.save writes."""
     buffer = io.BytesIO()
     serialization.save(obj, buffer)
     return buffer.getvalue()
 
 
 def read_back(data: bytes, weights_only: bool) -> Any:
-    """What torch.load reads."""
+    """Return the object that torch.load reads."""
     return serialization.load(io.BytesIO(data), map_location="cpu", weights_only=weights_only)

@@ -1,4 +1,4 @@
-"""Nested state dicts as flat ones, whose keys are paths."""
+"""Conversion of nested state dicts to flat ones, whose keys are paths."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ Path = tuple[Any, ...]
 
 
 def paths_of(state_dict: Mapping) -> Iterator[tuple[Path, Any]]:
-    """(path, value) of all that a state dict has. Lists are gone into where there are tensors or dicts in them."""
+    """Yield (path, value) for all values of a state dict; lists are entered if they contain tensors or dicts."""
     def visit(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
         if isinstance(value, Mapping):
             for k, v in value.items():
@@ -32,7 +32,7 @@ def _is_one(value: Any) -> bool:
 
 
 def flattened(state_dict: Mapping) -> tuple[dict[str, Any], dict[str, Path]]:
-    """({key: value}, {key: path})."""
+    """Return a flat dict of values, and the path of each key."""
     values: dict[str, Any] = {}
     paths: dict[str, Path] = {}
     for path, value in paths_of(state_dict):
@@ -44,7 +44,7 @@ def flattened(state_dict: Mapping) -> tuple[dict[str, Any], dict[str, Path]]:
 
 
 def set_at(root: Any, path: Path, value: Any) -> None:
-    """Puts a value where a path leads, whose beginning may be there or not."""
+    """Set the value at a path, and create the containers on the way that are missing."""
     at = root
     for key, following in zip(path, path[1:], strict=False):
         new: Any = [] if isinstance(following, int) else {}
@@ -62,5 +62,5 @@ def set_at(root: Any, path: Path, value: Any) -> None:
 
 
 def _own_key(at: Mapping, key: Any) -> Any:
-    """The key of a dict that is written so: keys may be numbers."""
+    """Return the key of a dict whose text is ``key``, since keys may be numbers."""
     return key if key in at else next((k for k in at if str(k) == key), key)

@@ -1,7 +1,8 @@
 """Checkpoints of several ranks as safetensors files, which Hugging Face's libraries read.
 
-Each rank writes ``shard-…-model-….safetensors`` with its parts, and where these begin in the whole tensors. Consolidated, they
-become ``model-….safetensors`` of whole tensors, with ``model.safetensors.index.json``, which says what is in which.
+Each rank writes its shards and their offsets in the whole tensors to ``shard-…-model-….safetensors``. Consolidation turns
+these files into ``model-….safetensors`` of whole tensors, and ``model.safetensors.index.json`` says which file has which
+tensor.
 """
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ from jtorch.tensor import Tensor
 from jtorch.utils import safetensors
 
 INDEX, SHARDS = "model.safetensors.index.json", "sharded"
-SHARDING, OFFSETS = "DCP_SHARDING_INFO", "saved_offsets"      # names in a file's metadata
+SHARDING, OFFSETS = "DCP_SHARDING_INFO", "saved_offsets"      # These names appear in a file's metadata.
 
 
 def _file_name(number: int, of: int, shard: int | None = None) -> str:
@@ -43,10 +44,10 @@ class HuggingFaceStorageWriter(FileSystemWriter):
 
     Args:
         path: the folder.
-        fqn_to_index_mapping: the number of the file, from 1, that each tensor is to be in; all in one by default.
-        thread_count, thread_count_consolidation: accepted.
-        save_distributed: each rank writes files of its own; without it only one rank may have something to write.
-        enable_consolidation: these become files of whole tensors; the ranks' files stay in ``sharded``.
+        fqn_to_index_mapping: maps each tensor's name to the number of its file, from 1; one file for all, if None.
+        thread_count, thread_count_consolidation: accepted and ignored.
+        save_distributed: whether each rank writes its own files; otherwise only one rank may have something to write.
+        enable_consolidation: whether the files become files of whole tensors; the ranks' files stay in ``sharded``.
 
     """
 
@@ -64,7 +65,7 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         return 1 if self.numbers is None else max(self.numbers.values())
 
     def write(self, rank: int, items: list[tuple[Any, Any]]) -> list[tuple[Any, _StorageInfo]]:
-        """Writes a rank's parts; NotImplementedError for what is no tensor."""
+        """Write a rank's shards; NotImplementedError for values that are no tensors."""
         if rank and items and not self.save_distributed:
             raise RuntimeError(f"rank {rank} has something to write too: HuggingFaceStorageWriter needs save_distributed=True")
         by_file: dict[int, list] = defaultdict(list)
@@ -82,7 +83,7 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         return [(index, _StorageInfo(name, 0, value.numel() * value.element_size())) for index, value in parts]   # type: ignore[attr-defined]
 
     def finish(self, metadata: Metadata, places: list[list[tuple[Any, _StorageInfo]]]) -> None:
-        """Joins the parts, where that is asked for, and writes what is in which file."""
+        """Consolidate the files if that is enabled, and write the index."""
         files = {index.fqn: info.relative_path for rank in places for index, info in rank}
         if self.save_distributed and self.enable_consolidation:
             files = {name: _file_name(self._number(name), self._files) for name in metadata.state_dict_metadata}
@@ -105,7 +106,7 @@ class HuggingFaceStorageWriter(FileSystemWriter):
 
 
 def _joined(known: TensorStorageMetadata, parts: list, read: dict[str, dict[str, Tensor]]) -> Tensor:
-    """A whole tensor of its parts."""
+    """Assemble a whole tensor from its shards."""
     whole: Any = zeros(known.size, dtype=known.properties.dtype)
     for index, info in parts:
         part = read[info.relative_path][index.fqn]
@@ -120,21 +121,28 @@ class _Place:
 
 
 class HuggingFaceStorageReader(FileSystemReader):
-    """Reads the safetensors files of a folder. See torch.distributed.checkpoint.HuggingFaceStorageReader."""
+    """Reads the safetensors files of a folder. See torch.distributed.checkpoint.HuggingFaceStorageReader.
+
+    Args:
+        path: the folder.
+        thread_count: accepted and ignored.
+
+    """
 
     def __init__(self, path: str | os.PathLike, thread_count: int = 1):
         super().__init__(path)
-        self._read: dict[str, dict[str, Tensor]] = {}      # files: the parts of a tensor are in several, of all ranks
+        # Caches files by name, since the shards of a tensor are in the files of all ranks.
+        self._read: dict[str, dict[str, Tensor]] = {}
 
     def tensor(self, info: Any) -> Tensor:
-        """A part."""
+        """Return a shard of a tensor."""
         name = info.relative_path
         if name not in self._read:
             self._read[name] = safetensors.load_file(self.path / name)
         return self._read[name][info.key]
 
     def read_metadata(self) -> Metadata:
-        """What the files have, by their headers."""
+        """Return the metadata of the tensors, from the files' headers."""
         self._read.clear()
         known: dict[str, TensorStorageMetadata] = {}
         places: dict[MetadataIndex, _Place] = {}

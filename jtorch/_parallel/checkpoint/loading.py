@@ -1,4 +1,4 @@
-"""Loading: each rank reads what overlaps with its parts. See torch.distributed.checkpoint.load."""
+"""Loading: each rank reads the parts of a checkpoint that overlap with its shards. See torch.distributed.checkpoint.load."""
 from __future__ import annotations
 
 from typing import Any
@@ -15,7 +15,7 @@ from jtorch.tensor import Tensor
 
 
 class DefaultLoadPlanner:
-    """Everything that a state dict asks for. See torch.distributed.checkpoint.DefaultLoadPlanner."""
+    """Loads all entries of a state dict. See torch.distributed.checkpoint.DefaultLoadPlanner."""
 
     def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True, allow_partial_load: bool = False):
         self.allow_partial_load = allow_partial_load
@@ -25,12 +25,30 @@ class DefaultLoadPlanner:
 
 def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reader: Any = None, planner: Any = None,
          process_group: Any = None, no_dist: bool = False) -> None:
-    """Reads a checkpoint into the tensors of a state dict. See torch.distributed.checkpoint.load.
+    """Read a checkpoint into the tensors of a state dict. See torch.distributed.checkpoint.load.
 
-    It may have been written by any number of ranks, with any placements. What is no tensor is replaced.
+    The checkpoint may come from any number of ranks, with any placements. Values that are no tensors are replaced.
+
+    Args:
+        state_dict: the state dict, whose tensors are written to.
+        checkpoint_id: the folder.
+        storage_reader: a FileSystemReader, in place of ``checkpoint_id``.
+        planner: a DefaultLoadPlanner, which says whether keys may be missing.
+        process_group: the ranks; all, if None.
+        no_dist: whether this process loads alone.
 
     Raises:
-        CheckpointException: on all ranks, where one could not read: a key is missing, a tensor has another size.
+        CheckpointException: raised on all ranks if a key is missing on one, a tensor has another size, or a file can't be
+            read.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> torch.distributed.checkpoint.save({"w": torch.ones(2)}, checkpoint_id=folder) is None
+    False
+    >>> state = {"w": torch.zeros(2)}
+    >>> torch.distributed.checkpoint.load(state, checkpoint_id=folder)
+    >>> state
+    {'w': tensor([1., 1.])}
 
     """
     if planner is not None and type(planner) is not DefaultLoadPlanner:
@@ -87,7 +105,7 @@ def _read_tensor(key: str, value: Tensor, known: Any, metadata: Metadata, reader
 
 
 def _overlap(a: Any, b: Any) -> list[tuple[int, int]] | None:
-    """(start, length) along each dim of what two parts share; None where that is nothing."""
+    """Return (start, length) of the overlap of two shards along each dim; None if they do not overlap."""
     made = []
     for x, m, y, n in zip(a.offsets, a.sizes, b.offsets, b.sizes, strict=True):
         start, end = max(x, y), min(x + m, y + n)
@@ -99,7 +117,7 @@ def _overlap(a: Any, b: Any) -> list[tuple[int, int]] | None:
 
 def load_state_dict(state_dict: dict[str, Any], storage_reader: Any, process_group: Any = None, coordinator_rank: int = 0,
                     no_dist: bool = False, planner: Any = None) -> None:
-    """The deprecated name of ``load``. See torch.distributed.checkpoint.load_state_dict."""
+    """Load a checkpoint under the deprecated name of ``load``. See torch.distributed.checkpoint.load_state_dict."""
     warned.warn("`load_state_dict` is deprecated and will be removed in future versions. Please use `load` instead.",
                 FutureWarning)
     return _load_state_dict(state_dict, storage_reader, process_group, coordinator_rank, no_dist, planner)
@@ -107,5 +125,5 @@ def load_state_dict(state_dict: dict[str, Any], storage_reader: Any, process_gro
 
 def _load_state_dict(state_dict: dict[str, Any], storage_reader: Any, process_group: Any = None, coordinator_rank: int = 0,
                      no_dist: bool = False, planner: Any = None) -> None:
-    """``load`` without the warning of ``load_state_dict``."""
+    """Load a checkpoint without the warning of ``load_state_dict``."""
     return load(state_dict, storage_reader=storage_reader, planner=planner, process_group=process_group, no_dist=no_dist)

@@ -1,4 +1,4 @@
-"""What a checkpoint's ``.metadata`` says: a pickle of these classes, under PyTorch's names."""
+"""The classes that a checkpoint's ``.metadata`` pickles, under PyTorch's names."""
 from __future__ import annotations
 
 import os
@@ -14,7 +14,7 @@ from jtorch.serialization import names
 
 @dataclass
 class ChunkStorageMetadata:
-    """A part of a tensor: where it begins, and its size."""
+    """A shard of a tensor: its offsets and sizes."""
 
     offsets: Any
     sizes: Any
@@ -28,7 +28,7 @@ class _MEM_FORMAT_ENCODING(Enum):       # noqa: N801
 
 @dataclass
 class TensorProperties:
-    """What a tensor is beside its elements."""
+    """The properties of a tensor: dtype, layout and so on."""
 
     dtype: Any = None
     layout: Any = strided
@@ -45,7 +45,7 @@ class TensorProperties:
 
 @dataclass
 class TensorStorageMetadata:
-    """A tensor and its parts."""
+    """A tensor's size, properties and shards."""
 
     properties: TensorProperties
     size: Any
@@ -54,12 +54,12 @@ class TensorStorageMetadata:
 
 @dataclass
 class BytesStorageMetadata:
-    """Something else than a tensor."""
+    """Stands for a value that is no tensor."""
 
 
 @dataclass
 class StorageMeta:
-    """Where a checkpoint is, and by which save it was made."""
+    """The folder of a checkpoint, and the id of its save."""
 
     checkpoint_id: str | os.PathLike | None = None
     save_id: str | None = None
@@ -69,7 +69,7 @@ class StorageMeta:
 
 @dataclass
 class Metadata:
-    """A checkpoint."""
+    """The content of a checkpoint."""
 
     state_dict_metadata: dict[str, Any]
     planner_data: Any = None
@@ -80,7 +80,7 @@ class Metadata:
 
 @dataclass(frozen=True)
 class MetadataIndex:
-    """Which part of which tensor; ``index`` is a hint where in the list of its parts."""
+    """Names a shard of a tensor; ``index`` is a hint at its position in the list of shards."""
 
     fqn: str
     offset: Any = None
@@ -95,7 +95,7 @@ class MetadataIndex:
 
 @dataclass
 class _StorageInfo:
-    """Where a part lies: in which file, from which byte on, how many of them."""
+    """The place of a shard: its file, offset and length in bytes."""
 
     relative_path: str
     offset: int

@@ -1,4 +1,4 @@
-"""Saving: each rank writes its parts; what several have is written by one. See torch.distributed.checkpoint.save."""
+"""Saving: each rank writes its shards, and one rank writes replicated values. See torch.distributed.checkpoint.save."""
 from __future__ import annotations
 
 import threading
@@ -29,7 +29,7 @@ from jtorch.tensor import Tensor
 
 
 def chunk_of(t: Tensor) -> ChunkStorageMetadata:
-    """Which part of a tensor this rank has: all of it, of a DTensor over the process's own devices."""
+    """Return the shard of a tensor on this rank; the whole tensor, for a DTensor over this process's devices."""
     if not isinstance(t, DTensor) or t.device_mesh._own is not None:
         return ChunkStorageMetadata(Size([0] * t.dim()), Size(t.shape))
     if any(isinstance(p, Partial) for p in t.placements):
@@ -39,7 +39,7 @@ def chunk_of(t: Tensor) -> ChunkStorageMetadata:
 
 
 def _items(values: dict[str, Any]) -> dict[MetadataIndex, Any]:
-    """What this rank could write: for each part, what is known of it."""
+    """Return the shards and values that this rank could write, with their metadata."""
     made: dict[MetadataIndex, Any] = {}
     for key, value in values.items():
         if not isinstance(value, Tensor):
@@ -58,7 +58,9 @@ def _weight(what: Any) -> int:
 
 
 def _shared_out(plans: list[dict]) -> tuple[list[list[MetadataIndex]], dict[str, Any]]:
-    """Who writes what, so that all write about as much; and what is known of all. The same on all ranks."""
+    """Choose the rank that writes each item, so that the ranks write about the same amount; all ranks compute the same
+    choice.
+    """
     chosen: list[list[MetadataIndex]] = [[] for _ in plans]
     load: list[int] = [0] * len(plans)
     known: dict[str, Any] = {}
@@ -96,17 +98,17 @@ def _content(value: Any) -> Any:
 
 
 def stateful(state_dict: dict[str, Any]) -> dict[str, Any]:
-    """With the state dicts of objects that have one."""
+    """Replace objects that have a state dict by it."""
     return {k: v.state_dict() if is_stateful(v) else v for k, v in state_dict.items()}
 
 
 def is_stateful(value: Any) -> bool:
-    """Whether an object has a state dict, and can load one."""
+    """Return whether an object has ``state_dict`` and ``load_state_dict``."""
     return not isinstance(value, type) and hasattr(value, "state_dict") and hasattr(value, "load_state_dict")
 
 
 def ranks_of(process_group: Any, no_dist: bool, what: str, by_store: bool = False) -> Any:
-    """Who saves or loads together."""
+    """Return the exchange of the ranks that save or load together."""
     if no_dist or not dist.is_initialized():
         warned.warn(f"torch.distributed is disabled, unavailable or uninitialized, assuming the intent is to {what} in a "
                     "single process.")
@@ -125,7 +127,7 @@ def _writer(given: Any, checkpoint_id: Any, planner: Any) -> FileSystemWriter:
 
 
 class DefaultSavePlanner:
-    """Each tensor's parts, once. See torch.distributed.checkpoint.DefaultSavePlanner."""
+    """Saves each shard once. See torch.distributed.checkpoint.DefaultSavePlanner."""
 
     def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True,
                  dedup_replicated_tensors: bool | None = None, dedup_save_to_lowest_rank: bool = False,
@@ -136,13 +138,29 @@ class DefaultSavePlanner:
 
 def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: Any = None, planner: Any = None,
          process_group: Any = None, no_dist: bool = False, use_collectives: bool = True) -> Metadata:
-    """Writes a state dict of all ranks into a folder. See torch.distributed.checkpoint.save.
+    """Write a state dict of all ranks into a folder. See torch.distributed.checkpoint.save.
 
-    DTensors are written by parts; what is no DTensor is taken to be the same on all ranks, and written by one of them. Objects
-    with a ``state_dict`` are saved by it.
+    Each rank writes its shards of DTensors. Other values must be the same on all ranks, and one of them writes each.
+
+    Args:
+        state_dict: the state dict, which may be nested. Objects with a ``state_dict`` are saved by it.
+        checkpoint_id: the folder.
+        storage_writer: a FileSystemWriter, in place of ``checkpoint_id``.
+        planner: a DefaultSavePlanner, which changes nothing.
+        process_group: the ranks; all, if None.
+        no_dist: whether this process saves alone.
+        use_collectives: accepted and ignored.
+
+    Returns:
+        The metadata of the checkpoint.
 
     Raises:
-        CheckpointException: on all ranks, where one could not write.
+        CheckpointException: raised on all ranks if one could not write.
+
+    >>> import tempfile
+    >>> metadata = torch.distributed.checkpoint.save({"w": torch.ones(2)}, checkpoint_id=tempfile.mkdtemp())
+    >>> list(metadata.state_dict_metadata)
+    ['w']
 
     """
     writer = _writer(storage_writer, checkpoint_id, planner)
@@ -152,7 +170,7 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_write
 def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: Any = None, planner: Any = None,
                process_group: Any = None, async_checkpointer_type: Any = None, async_stager: Any = None, no_dist: bool = False,
                use_collectives: bool = True) -> Future:
-    """``save`` in another thread, of what the tensors show now. See torch.distributed.checkpoint.async_save."""
+    """Save in another thread the values that the tensors have now. See torch.distributed.checkpoint.async_save."""
     writer, ranks = _writer(storage_writer, checkpoint_id, planner), ranks_of(process_group, no_dist, "save", by_store=True)
     values, paths = flattened(stateful(state_dict))
     copies = {k: _copied(v) for k, v in values.items()}
@@ -181,7 +199,7 @@ def _in_thread(do: Callable[[], Any]) -> Future:
 
 def save_state_dict(state_dict: dict[str, Any], storage_writer: Any, process_group: Any = None, coordinator_rank: int = 0,
                     no_dist: bool = False, planner: Any = None) -> Metadata:
-    """The deprecated name of ``save``. See torch.distributed.checkpoint.save_state_dict."""
+    """Save a checkpoint under the deprecated name of ``save``. See torch.distributed.checkpoint.save_state_dict."""
     warned.warn("`save_state_dict` is deprecated and will be removed in future versions. Please use `save` instead.",
                 FutureWarning)
     return _save_state_dict(state_dict, storage_writer, process_group, coordinator_rank, no_dist, planner)
@@ -189,5 +207,5 @@ def save_state_dict(state_dict: dict[str, Any], storage_writer: Any, process_gro
 
 def _save_state_dict(state_dict: dict[str, Any], storage_writer: Any, process_group: Any = None, coordinator_rank: int = 0,
                      no_dist: bool = False, planner: Any = None) -> Metadata:
-    """``save`` without the warning of ``save_state_dict``."""
+    """Save a checkpoint without the warning of ``save_state_dict``."""
     return save(state_dict, storage_writer=storage_writer, planner=planner, process_group=process_group, no_dist=no_dist)

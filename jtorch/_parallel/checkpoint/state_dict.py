@@ -1,4 +1,4 @@
-"""State dicts of models and optimizers by the names of parameters. See torch.distributed.checkpoint.state_dict."""
+"""State dicts of models and optimizers by parameter names. See torch.distributed.checkpoint.state_dict."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from jtorch.tensor import Tensor
 
 @dataclass
 class StateDictOptions:
-    """How state dicts are made and taken. See torch.distributed.checkpoint.state_dict.StateDictOptions."""
+    """Options for getting and setting state dicts. See torch.distributed.checkpoint.state_dict.StateDictOptions."""
 
     full_state_dict: bool = False
     cpu_offload: bool = False
@@ -30,7 +30,7 @@ class StateDictOptions:
 
 
 def _plain_name(name: str) -> str:
-    """A parameter's name without what wrappers add."""
+    """Return a parameter's name without the prefixes of wrappers."""
     return ".".join([part for part in name.split(".") if part not in ("module", "_fsdp_wrapped_module", "_orig_mod")]) \
         if name.startswith(("module.", "_fsdp_wrapped_module.", "_orig_mod.")) or "_fsdp_wrapped_module" in name else name
 
@@ -43,7 +43,7 @@ def _checked(options: StateDictOptions | None) -> StateDictOptions:
 
 
 def _told(tree: Any, options: StateDictOptions) -> Any:
-    """As the options want it: whole, on the first rank only where it is moved to the CPU too."""
+    """Apply the options: gather whole tensors, and keep them on the first rank only with ``cpu_offload``."""
     if not options.full_state_dict:
         return tree
     made = tree_map(full_tensor, tree)
@@ -51,13 +51,13 @@ def _told(tree: Any, options: StateDictOptions) -> Any:
 
 
 def _entries(model: Module) -> dict[str, Any]:
-    """The tensors that a model's state dict has, as they are."""
+    """Return the tensors of a model's state dict without detaching them."""
     return Module.state_dict(model, keep_vars=True)
 
 
 def get_model_state_dict(model: Module, *, submodules: set | None = None,
                          options: StateDictOptions | None = None) -> dict[str, Any]:
-    """A model's state dict. See torch.distributed.checkpoint.state_dict.get_model_state_dict."""
+    """Return a model's state dict. See torch.distributed.checkpoint.state_dict.get_model_state_dict."""
     options = _checked(options)
     if submodules:
         raise NotImplementedError("get_model_state_dict: submodules is not built; give the submodule as the model")
@@ -69,14 +69,14 @@ def get_model_state_dict(model: Module, *, submodules: set | None = None,
 
 
 def _like(value: Any, target: Any) -> Any:
-    """A value that lies as its target does."""
+    """Shard a whole tensor as its target is; return other values unchanged."""
     if not isinstance(target, DTensor) or isinstance(value, DTensor) or not isinstance(value, Tensor):
         return value
     return distribute_tensor(value.detach(), target.device_mesh, target.placements, src_data_rank=None)
 
 
 def _everywhere(tree: Any, options: StateDictOptions) -> Any:
-    """The first rank's, where only that has it."""
+    """Return the first rank's tree on all ranks, if ``broadcast_from_rank0`` is set."""
     if not options.broadcast_from_rank0:
         return tree
     found = [tree]
@@ -85,7 +85,7 @@ def _everywhere(tree: Any, options: StateDictOptions) -> Any:
 
 
 def set_model_state_dict(model: Module, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None) -> Any:
-    """Gives a model a state dict. See torch.distributed.checkpoint.state_dict.set_model_state_dict."""
+    """Load a model's state dict. See torch.distributed.checkpoint.state_dict.set_model_state_dict."""
     options = _checked(options)
     given = _everywhere(model_state_dict, options)
     targets = _entries(model)
@@ -102,7 +102,7 @@ def _optimizers(optimizers: Any) -> list[Any]:
 
 
 def _init_optim_state(optimizer: Any) -> None:
-    """Lets an optimizer that has not stepped make its states, as a step without gradients and learning rate does."""
+    """Create an optimizer's states by a step with zero gradients and a learning rate of zero, if it has not stepped yet."""
     params = [p for group in optimizer.param_groups for p in group["params"]]
     if optimizer.state or any(p.grad is not None for p in params):
         return
@@ -124,7 +124,7 @@ def _names(model: Module) -> dict[int, str]:
 
 def get_optimizer_state_dict(model: Module, optimizers: Any, *, submodules: set | None = None,
                              options: StateDictOptions | None = None) -> dict[str, Any]:
-    """The state dict of optimizers. See torch.distributed.checkpoint.state_dict.get_optimizer_state_dict."""
+    """Return the state dict of optimizers. See torch.distributed.checkpoint.state_dict.get_optimizer_state_dict."""
     options, of = _checked(options), _names(model)
     made: dict[str, Any] = {"state": {}, "param_groups": []}
     for optimizer in _optimizers(optimizers):
@@ -145,7 +145,7 @@ def _flat(nested: dict[str, Any]) -> dict[str, Any]:
 
 def set_optimizer_state_dict(model: Module, optimizers: Any, optim_state_dict: dict[str, Any], *,
                              options: StateDictOptions | None = None) -> None:
-    """Gives optimizers a state dict. See torch.distributed.checkpoint.state_dict.set_optimizer_state_dict."""
+    """Load the state dict of optimizers. See torch.distributed.checkpoint.state_dict.set_optimizer_state_dict."""
     options, of = _checked(options), _names(model)
     given = _everywhere(optim_state_dict, options)
     for optimizer in _optimizers(optimizers):
@@ -186,14 +186,14 @@ def _nested(flat: dict[str, Any], optimizer: Any, of: dict[int, str]) -> dict[st
 
 def get_state_dict(model: Module, optimizers: Any, *, submodules: set | None = None,
                    options: StateDictOptions | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(of the model, of the optimizers). See torch.distributed.checkpoint.state_dict.get_state_dict."""
+    """Return the state dicts of a model and of its optimizers. See torch.distributed.checkpoint.state_dict.get_state_dict."""
     return (get_model_state_dict(model, submodules=submodules, options=options),
             get_optimizer_state_dict(model, optimizers, submodules=submodules, options=options))
 
 
 def set_state_dict(model: Module, optimizers: Any, *, model_state_dict: dict[str, Any], optim_state_dict: dict[str, Any],
                    options: StateDictOptions | None = None) -> Any:
-    """Gives a model and optimizers their state dicts. See torch.distributed.checkpoint.state_dict.set_state_dict."""
+    """Load the state dicts of a model and its optimizers. See torch.distributed.checkpoint.state_dict.set_state_dict."""
     if optim_state_dict:
         set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
     return set_model_state_dict(model, model_state_dict, options=options)

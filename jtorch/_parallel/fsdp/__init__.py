@@ -1,1 +1,1 @@
-"""Modules whose parameters are shared out over ranks, and whole only while they are used."""
+"""Modules whose parameters are sharded over ranks, and gathered only while they are used."""

@@ -1,4 +1,4 @@
-"""Which state dicts FullyShardedDataParallel gives. See torch.distributed.fsdp.api."""
+"""The kinds of state dicts of FullyShardedDataParallel. See torch.distributed.fsdp.api."""
 from __future__ import annotations
 
 import enum
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 class StateDictType(enum.Enum):
-    """What ``state_dict`` gives. See torch.distributed.fsdp.StateDictType."""
+    """The kind of a module's state dict: whole tensors, or shards. See torch.distributed.fsdp.StateDictType."""
 
     FULL_STATE_DICT = enum.auto()
     LOCAL_STATE_DICT = enum.auto()
@@ -14,7 +14,7 @@ class StateDictType(enum.Enum):
 
 
 class OptimStateKeyType(enum.Enum):
-    """What parameters are called in an optimizer's state dict. See torch.distributed.fsdp.OptimStateKeyType."""
+    """The keys of an optimizer's state dict: parameter names or numbers. See torch.distributed.fsdp.OptimStateKeyType."""
 
     PARAM_NAME = enum.auto()
     PARAM_ID = enum.auto()
@@ -22,61 +22,63 @@ class OptimStateKeyType(enum.Enum):
 
 @dataclass
 class StateDictConfig:
-    """The base of options for a module's state dict. See torch.distributed.fsdp.StateDictConfig."""
+    """The base class of options for a module's state dict. See torch.distributed.fsdp.StateDictConfig."""
 
     offload_to_cpu: bool = False
 
 
 @dataclass
 class FullStateDictConfig(StateDictConfig):
-    """Whole tensors; on the first rank only with ``rank0_only``. See torch.distributed.fsdp.FullStateDictConfig."""
+    """Options for whole tensors; on the first rank only with ``rank0_only``. See torch.distributed.fsdp.FullStateDictConfig."""
 
     rank0_only: bool = False
 
 
 @dataclass
 class LocalStateDictConfig(StateDictConfig):
-    """Flat parts, which are not built. See torch.distributed.fsdp.LocalStateDictConfig."""
+    """Options for flat shards, which are not built. See torch.distributed.fsdp.LocalStateDictConfig."""
 
 
 @dataclass
 class ShardedStateDictConfig(StateDictConfig):
-    """Parts. See torch.distributed.fsdp.ShardedStateDictConfig."""
+    """Options for shards. See torch.distributed.fsdp.ShardedStateDictConfig."""
 
     _use_dtensor: bool = False
 
 
 @dataclass
 class OptimStateDictConfig:
-    """The base of options for an optimizer's state dict. See torch.distributed.fsdp.OptimStateDictConfig."""
+    """The base class of options for an optimizer's state dict. See torch.distributed.fsdp.OptimStateDictConfig."""
 
     offload_to_cpu: bool = True
 
 
 @dataclass
 class FullOptimStateDictConfig(OptimStateDictConfig):
-    """Whole tensors; on the first rank only with ``rank0_only``. See torch.distributed.fsdp.FullOptimStateDictConfig."""
+    """Options for whole tensors; on the first rank only with ``rank0_only``. See
+    torch.distributed.fsdp.FullOptimStateDictConfig.
+    """
 
     rank0_only: bool = False
 
 
 @dataclass
 class LocalOptimStateDictConfig(OptimStateDictConfig):
-    """Flat parts, which are not built. See torch.distributed.fsdp.LocalOptimStateDictConfig."""
+    """Options for flat shards, which are not built. See torch.distributed.fsdp.LocalOptimStateDictConfig."""
 
     offload_to_cpu: bool = False
 
 
 @dataclass
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
-    """Parts. See torch.distributed.fsdp.ShardedOptimStateDictConfig."""
+    """Options for shards. See torch.distributed.fsdp.ShardedOptimStateDictConfig."""
 
     _use_dtensor: bool = False
 
 
 @dataclass
 class StateDictSettings:
-    """What a module's ``state_dict`` and its optimizers' give. See torch.distributed.fsdp.StateDictSettings."""
+    """The kind and options of a module's state dict and its optimizers'. See torch.distributed.fsdp.StateDictSettings."""
 
     state_dict_type: StateDictType = StateDictType.FULL_STATE_DICT
     state_dict_config: StateDictConfig = field(default_factory=FullStateDictConfig)
@@ -91,7 +93,7 @@ _OF_TYPE: dict[StateDictType, tuple[type[StateDictConfig], type[OptimStateDictCo
 
 def settings_of(kind: StateDictType, config: StateDictConfig | None,
                 optim_config: OptimStateDictConfig | None) -> StateDictSettings:
-    """Return settings with the options of their type where none are given; RuntimeError for options of another type."""
+    """Return settings with default options where none are given; RuntimeError for options of another kind."""
     wanted, optim_wanted = _OF_TYPE[kind]
     config = wanted() if config is None else config
     optim_config = optim_wanted() if optim_config is None else optim_config

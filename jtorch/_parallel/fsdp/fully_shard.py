@@ -1,4 +1,4 @@
-"""fully_shard: parameters are gathered before a module's forward, and its gradients reduced after its backward."""
+"""fully_shard: gather parameters before a module's forward, and reduce gradients after its backward."""
 from __future__ import annotations
 
 import functools
@@ -21,13 +21,14 @@ from jtorch.tensor import Tensor
 
 
 class _State:
-    """What modules that were sharded together know: their parameters, and what their hooks have to undo."""
+    """The state of modules that were sharded together: their parameter group, and what is gathered now."""
 
     def __init__(self, modules: list[Module], group: ParameterGroup, reshards: bool | None, policy: MixedPrecisionPolicy):
         self.modules, self.group, self.reshards, self.policy = modules, group, reshards, policy
-        self.to_run: list[Module] = []      # those whose forward the whole parameters still wait for
+        self.to_run: list[Module] = []      # These modules have not run their forward since the parameters were gathered.
         inner = [m._fsdp for root in modules for m in root.modules() if isinstance(m, FSDPModule)]
-        self.together = list(dict.fromkeys([s for s in inner if len(s.modules) > 1]))      # within, of several modules each
+        # These inner states belong to several modules each.
+        self.together = list(dict.fromkeys([s for s in inner if len(s.modules) > 1]))
         self.is_root = True
         self.depth = 0
         self.sharded: list[Any] = []
@@ -36,7 +37,7 @@ class _State:
     # ------------------------------------------------------------ around forward
 
     def before(self, module: Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """Puts whole parameters in the place of parts."""
+        """Gather the parameters before a module's forward, and convert its inputs."""
         self.depth += 1
         if self.depth == 1 and module not in self.to_run:
             self.reshard()
@@ -49,7 +50,9 @@ class _State:
         return args, kwargs
 
     def unshard(self) -> None:
-        """Gathers the parameters; in a forward with gradients, so that they can be let go until backward."""
+        """Gather the parameters; in a forward with gradients, save references to them, so that they can be freed until
+        backward.
+        """
         params = self.group.params
         self.sharded = [p.sharded for p in params]
         whole = self.group.gathered(self.sharded)
@@ -63,7 +66,7 @@ class _State:
         return not self.is_root if self.reshards is None else bool(self.reshards)
 
     def after(self, module: Module, args: tuple, output: Any) -> Any:
-        """Puts parts in their place again, when the last of the modules has run or one has raised."""
+        """Reshard the parameters after the last of the modules has run, or after one has raised."""
         self.depth -= 1
         if self.depth == 0:
             self.to_run = [m for m in self.to_run if m is not module and output is not None]
@@ -75,13 +78,13 @@ class _State:
         return output if dtype is None else tree_map(lambda x: _cast(x, dtype), output)
 
     def _let_go_within(self) -> None:
-        """Puts parts in their place again where modules that are gathered together did not all run."""
+        """Reshard inner groups of modules of which some did not run."""
         for state in self.together:
             if state.to_run:
                 state.reshard()
 
     def reshard(self) -> None:
-        """Lets whole parameters go."""
+        """Free the gathered parameters, and put the shards in their place."""
         self.to_run = []
         if self.packing is not None:
             self.packing.__exit__()
@@ -96,9 +99,9 @@ def _cast(x: Any, dtype: Any) -> Any:
 
 
 def _packing(group: ParameterGroup, whole: list[Tensor]) -> saved_tensors_hooks:
-    """What keeps of a whole parameter, or a view of one, only which it was."""
+    """Return hooks that save a gathered parameter, or a view of one, as its index and geometry."""
     place = {id(t._storage): i for i, t in enumerate(whole)}
-    alive = [t._storage for t in whole]     # or another could have its id
+    alive = [t._storage for t in whole]     # The references keep the ids of the storages from being reused.
 
     def pack(t: Tensor) -> Any:
         at = place.get(id(t._storage)) if alive else None
@@ -121,14 +124,14 @@ def _packing(group: ParameterGroup, whole: list[Tensor]) -> saved_tensors_hooks:
 # ---------------------------------------------------------------- the module
 
 class UnshardHandle:
-    """What ``unshard(async_op=True)`` gives. See torch.distributed.fsdp.UnshardHandle."""
+    """The result of ``unshard(async_op=True)``. See torch.distributed.fsdp.UnshardHandle."""
 
     def wait(self) -> None:
-        """Nothing: gathering is done when ``unshard`` returns."""
+        """Do nothing: the parameters are gathered when ``unshard`` returns."""
 
 
 class FSDPModule:
-    """What a module is, further, whose parameters were sharded by ``fully_shard``. See torch.distributed.fsdp.FSDPModule."""
+    """The base class that ``fully_shard`` adds to a module's class. See torch.distributed.fsdp.FSDPModule."""
 
     _fsdp: _State
 
@@ -136,14 +139,14 @@ class FSDPModule:
         return self._fsdp
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
-        """Makes the parameters whole."""
+        """Gather the parameters."""
         if self._fsdp.depth == 0:
             self._fsdp.depth = 1
             self._fsdp.unshard()
         return UnshardHandle() if async_op else None
 
     def reshard(self) -> None:
-        """Makes parts of the parameters again."""
+        """Free the gathered parameters, and keep the shards."""
         self._fsdp.depth = 0
         self._fsdp.reshard()
 
@@ -152,17 +155,17 @@ class FSDPModule:
         return [m._fsdp.group for m in modules if isinstance(m, FSDPModule)]
 
     def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
-        """Whether the next backwards reduce gradients over ranks, or add them up here."""
+        """Set whether the next backwards reduce gradients over ranks, or add them up in this process."""
         for group in self._groups(recurse):
             group.sync = requires_gradient_sync
 
     def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
-        """Whether gradients are reduced over the replicas too."""
+        """Set whether gradients are reduced over the replicas too."""
         for group in self._groups(recurse):
             group.all_reduce = requires_all_reduce
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
-        """Whether whole parameters are let go between forward and backward."""
+        """Set whether gathered parameters are freed between forward and backward."""
         if not isinstance(reshard_after_forward, bool):
             raise ValueError(f"reshard_after_forward should be a bool, got {type(reshard_after_forward)}")
         modules: Any = self.modules() if recurse else [self]      # type: ignore[attr-defined]
@@ -171,27 +174,27 @@ class FSDPModule:
                 m._fsdp.reshards = reshard_after_forward
 
     def set_gradient_divide_factor(self, factor: float) -> None:
-        """What summed gradients are divided by, in place of the number of ranks."""
+        """Set the divisor of the summed gradients, in place of the number of ranks."""
         self._fsdp.group.divide_factor = factor
 
     set_reduce_scatter_divide_factor = set_gradient_divide_factor
 
     def set_is_last_backward(self, is_last_backward: bool) -> None:
-        """Nothing waits for the last backward here."""
+        """Do nothing: no work waits for the last backward."""
 
     def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
-        """Whole parameters are always let go after backward."""
+        """Do nothing: gathered parameters are always freed after backward."""
 
     def set_modules_to_forward_prefetch(self, modules: list) -> None:
-        """Nothing is gathered ahead."""
+        """Check the modules; no parameters are prefetched."""
         _check_sharded(modules)
 
     def set_modules_to_backward_prefetch(self, modules: list) -> None:
-        """Nothing is gathered ahead."""
+        """Check the modules; no parameters are prefetched."""
         _check_sharded(modules)
 
     def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
-        """Parameters are gathered in backward where it asks for them."""
+        """Do nothing: backward gathers parameters when it needs them."""
 
     def __deepcopy__(self, memo: dict) -> Any:
         raise AssertionError("FSDP does not support deepcopy. Please use state dict for serialization.")
@@ -214,26 +217,34 @@ _SAME, _HERE = MixedPrecisionPolicy(), OffloadPolicy()
 def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_forward: bool | int | None = None,
                 shard_placement_fn: Callable | None = None, mp_policy: MixedPrecisionPolicy = _SAME,
                 offload_policy: OffloadPolicy = _HERE, ignored_params: set | None = None, dp_mesh_dims: Any = None) -> Any:
-    """Shares a module's parameters out over ranks. See torch.distributed.fsdp.fully_shard.
+    """Shard a module's parameters over ranks. See torch.distributed.fsdp.fully_shard.
 
-    Its parameters become DTensors of which each rank holds a part. They are gathered before forward, let go after it, gathered
-    again where backward needs them; gradients are averaged, and each rank keeps its part. Call it for the layers first, then
-    for the whole module, so that one layer at a time is whole.
+    The parameters become DTensors. They are gathered before forward, freed after it, and gathered again when backward needs
+    them. Gradients are averaged over ranks, and each rank keeps its shard. Call this for the layers first and then for the
+    whole module, so that only one layer at a time is gathered.
 
     Args:
-        module: the module, or a list of modules that are gathered together.
-        mesh: all ranks if not given, or all devices of a process in no job. One dimension, over which parameters are cut; or two,
-            over the first of which they are replicated.
-        reshard_after_forward: whether parameters are let go between forward and backward; by default not those of the
-            outermost module, which backward needs at once.
-        shard_placement_fn: gives a parameter's ``Shard(dim)``, or None for the first dim.
+        module: the module, or a list of modules that are gathered together; changed in place.
+        mesh: the mesh; all ranks, if None, or all devices of a process that has joined no job. Its one dimension shards the
+            parameters; of two dimensions, the first replicates them.
+        reshard_after_forward: whether parameters are freed between forward and backward; if None, those of the outermost
+            module are not, because backward needs them at once.
+        shard_placement_fn: a function that returns a parameter's ``Shard(dim)``, or None for the first dim.
         mp_policy: the dtypes.
         offload_policy: accepted, as everything is on the CPU.
-        ignored_params: parameters that are left alone.
+        ignored_params: parameters that stay as they are.
         dp_mesh_dims: not built.
 
+    Returns:
+        The module.
+
     Raises:
-        ValueError: a container without forward, or a mesh of more dimensions.
+        ValueError: a container without a forward, or a mesh of more than two dimensions.
+
+    >>> mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+    >>> net = torch.distributed.fsdp.fully_shard(torch.nn.Linear(2, 2), mesh=mesh)
+    >>> net.weight.placements, net(torch.ones(1, 2)).shape
+    ((Shard(dim=0),), torch.Size([1, 2]))
 
     """
     modules = module if isinstance(module, list) else [module]
@@ -255,7 +266,7 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
 
 
 def default_mesh() -> DeviceMesh:
-    """All ranks of the job; in no job, all devices of this process."""
+    """Return a mesh of all ranks of the job; of all devices of this process, if it has joined none."""
     if not own_devices.are_meant():
         return init_device_mesh("cpu", (membership.get_world_size(),))
     kind = accelerator_type() or "cpu"
@@ -271,7 +282,7 @@ def _check(module: Module) -> None:
 
 
 def _cut(roots: list[Module], mesh: DeviceMesh, placement: Callable | None, ignored: set) -> list[ShardedParameter]:
-    """Cuts the parameters that no module within has cut before."""
+    """Shard the parameters that no inner module has sharded before."""
     made: dict[int, ShardedParameter] = {}
     alive: list[Any] = []
     if mesh._own is not None:
@@ -290,7 +301,7 @@ def _cut(roots: list[Module], mesh: DeviceMesh, placement: Callable | None, igno
             dim = None if wanted is None else wanted.dim % max(p.dim(), 1)
             made[id(p)] = (ShardedParameter(module, name, mesh, dim or 0) if mesh._own is None
                            else SPMDParameter(module, name, mesh, dim))
-            alive.append(p)     # or another could have its id
+            alive.append(p)     # The reference keeps the id from being reused.
     return list(made.values())
 
 
@@ -317,7 +328,7 @@ def _install(module: Module, state: _State) -> None:
 
 
 def register_fsdp_forward_method(module: Module, method_name: str) -> None:
-    """Lets another method of a sharded module see whole parameters. See torch.distributed.fsdp.register_fsdp_forward_method."""
+    """Make another method of a sharded module gather its parameters. See torch.distributed.fsdp.register_fsdp_forward_method."""
     if not isinstance(module, FSDPModule):
         return
     if not hasattr(module, method_name):

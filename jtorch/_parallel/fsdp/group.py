@@ -1,4 +1,4 @@
-"""The parameters that are gathered together, and whose gradients are reduced together."""
+"""Groups of parameters that are gathered together, and whose gradients are reduced together."""
 from __future__ import annotations
 
 import math
@@ -19,12 +19,13 @@ from jtorch.tensor import Parameter, Tensor
 
 
 class ShardedParameter:
-    """Where a parameter is, how it is cut, and what it is as a whole."""
+    """A sharded parameter: the modules that hold it, its split, and its whole shape."""
 
     def __init__(self, module: Module, name: str, mesh: DeviceMesh, dim: int):
         self.places, self.dim = [(module, name)], dim
         given: Any = module._parameters[name]
-        self.inner: Layout | None = given._spec if isinstance(given, DTensor) else None      # of tensor parallel
+        # The layout over the mesh of tensor parallel, if the parameter is a DTensor already.
+        self.inner: Layout | None = given._spec if isinstance(given, DTensor) else None
         whole = local_of(given).detach()
         self.shape, self.dtype = tuple(whole.shape), whole.dtype
         self.group = mesh.get_group(mesh.ndim - 1)
@@ -47,22 +48,22 @@ class ShardedParameter:
         return Layout(both, (*outer, ours, *self.inner.placements), self.inner.shape, self.inner.stride)
 
     def put(self, t: Any) -> None:
-        """Makes a tensor what the modules have under this name."""
+        """Set the tensor that the modules have under this parameter's name."""
         for module, name in self.places:
             module._parameters[name] = t
 
     @property
     def sharded(self) -> Any:
-        """The parameter that users see."""
+        """The parameter that users see, which is the shard."""
         module, name = self.places[0]
         return module._parameters[name]
 
     def elements(self) -> int:
-        """How many each rank sends."""
+        """Return the number of elements that each rank sends, with padding."""
         return self.width * math.prod([n for d, n in enumerate(self.shape) if d != self.dim])
 
     def flat(self, local: Tensor, dtype: Any) -> Tensor:
-        """A part as the elements that are sent: filled up to the longest part."""
+        """Return a shard as a flat tensor, padded to the size of the largest shard."""
         missing = self.width - local.shape[self.dim]
         if missing:
             more = [missing if d == self.dim else n for d, n in enumerate(self.shape)]
@@ -70,14 +71,14 @@ class ShardedParameter:
         return local.reshape(-1).to(dtype or self.dtype)
 
     def joined(self, rows: Tensor) -> Tensor:
-        """Of (ranks, elements): the whole."""
+        """Return the whole parameter from rows of shape (ranks, elements)."""
         shape = [self.width if d == self.dim else n for d, n in enumerate(self.shape)]
         if self.dim == 0:
             return rows.reshape(rows.shape[0] * self.width, *self.shape[1:])[:self.shape[0]].contiguous()
         return cat([row.view(shape) for row in rows.unbind(0)], self.dim)
 
     def rows(self, g: Tensor) -> Tensor:
-        """(ranks, elements): a gradient as what each rank gets."""
+        """Return a whole gradient as rows of shape (ranks, elements), one for each rank."""
         n = self.group.size()
         missing = self.width * n - g.shape[self.dim]
         if missing:
@@ -86,29 +87,29 @@ class ShardedParameter:
         return g.reshape(n, -1) if self.dim == 0 else cat([p.reshape(1, -1) for p in g.chunk(n, self.dim)])
 
     def cut(self, flat: Tensor) -> Tensor:
-        """This rank's part of a gradient, of the elements that it got."""
+        """Return this rank's shard of a gradient, without the padding."""
         length = part(self.shape[self.dim], self.group.size(), self.group.rank())[1]
         shape = [self.width if d == self.dim else n for d, n in enumerate(self.shape)]
         return flat.view(shape).narrow(self.dim, 0, length)
 
 
 class ParameterGroup:
-    """Parameters that are gathered together. ``sync``: whether a backward reduces gradients, or keeps them whole."""
+    """Parameters that are gathered together. ``sync`` says whether a backward reduces gradients or keeps them whole."""
 
     def __init__(self, params: list[ShardedParameter], mesh: DeviceMesh, policy: MixedPrecisionPolicy):
         self.params, self.mesh, self.policy = params, mesh, policy
         self.sync = self.all_reduce = True
         self.divide_factor: float | None = None
-        self.whole: list[Tensor] | None = None          # while they are
-        self.kept: list[Tensor | None] = [None] * len(params)       # gradients that wait for a backward that reduces
+        self.whole: list[Tensor] | None = None          # The gathered parameters, or None.
+        self.kept: list[Tensor | None] = [None] * len(params)       # Gradients that wait for a backward that reduces.
 
     @property
     def shard_group(self) -> Any:
-        """The ranks over which parameters are cut."""
+        """The ranks over which parameters are sharded."""
         return self.mesh.get_group(self.mesh.ndim - 1)
 
     def gather(self, locals_: list[Tensor]) -> list[Tensor]:
-        """The whole parameters."""
+        """Return the whole parameters."""
         n, dtype = self.shard_group.size(), self.policy.param_dtype
         made: list[Any] = [None] * len(self.params)
         for kind in dict.fromkeys([dtype or p.dtype for p in self.params]):
@@ -122,7 +123,7 @@ class ParameterGroup:
         return made
 
     def reduce(self, grads: list[Tensor | None]) -> list[Tensor | None]:
-        """This rank's parts of the mean of all ranks' gradients."""
+        """Return this rank's shards of the mean of all ranks' gradients."""
         used = [i for i, g in enumerate(grads) if g is not None]
         made: list[Tensor | None] = [None] * len(grads)
         for kind in dict.fromkeys([self._reduced_in(grads[i]) for i in used]):
@@ -146,7 +147,7 @@ class ParameterGroup:
         return flat.div_(self.divide_factor or total)
 
     def reduced_or_kept(self, grads: list[Tensor | None]) -> list[Tensor | None]:
-        """What a backward gives the parameters: nothing, where gradients wait for another."""
+        """Reduce gradients, together with those kept before; without ``sync`` keep them and return None for each."""
         grads = [_sum(a, b) for a, b in zip(self.kept, grads, strict=True)]
         self.whole = None
         if not self.sync:
@@ -156,7 +157,7 @@ class ParameterGroup:
         return self.reduce(self._everywhere(grads))
 
     def reduce_kept(self) -> None:
-        """Adds the mean of the gradients that wait to those that the parameters have."""
+        """Reduce the kept gradients, and add the result to the parameters' gradients."""
         with no_grad():
             parts = self.reduce(self._everywhere(self.kept))
             for p, g in zip(self.params, parts, strict=True):
@@ -165,29 +166,29 @@ class ParameterGroup:
         self.kept = [None] * len(self.params)
 
     def _everywhere(self, grads: list[Tensor | None]) -> list[Tensor | None]:
-        """With zeros where this rank has none: others may have one."""
+        """Return the gradients with zeros in place of None, since other ranks may have a gradient."""
         return [zeros(p.shape, dtype=self.policy.param_dtype or p.dtype) if g is None and p.sharded.requires_grad else g
                 for p, g in zip(self.params, grads, strict=True)]
 
     def gathered(self, sharded: list[Any]) -> list[Any]:
-        """The whole parameters of parts, as modules are to have them."""
+        """Gather shards with gradients, and return the parameters as the modules need them."""
         whole = Gathered.apply(self, *[local_of(s) for s in sharded]) if sharded else ()
         return [t if p.inner is None else wrapped(t, p.inner) for p, t in zip(self.params, whole, strict=True)]
 
     def whole_at(self, at: int) -> Tensor:
-        """One of the whole parameters, for a backward."""
+        """Return one whole parameter, for a backward."""
         return self.whole_again()[at]
 
     def taken_in(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """A module's arguments: each rank's own."""
+        """Return a module's arguments unchanged; each rank has its own."""
         return args, kwargs
 
     def given_out(self, output: Any) -> Any:
-        """A module's results: each rank's own."""
+        """Return a module's results unchanged; each rank has its own."""
         return output
 
     def whole_again(self) -> list[Tensor]:
-        """The whole parameters, gathered once more for a backward."""
+        """Return the whole parameters, gathered again for a backward if necessary."""
         if self.whole is None:
             with no_grad():
                 self.whole = self.gather([local_of(p.sharded) for p in self.params])
@@ -199,7 +200,7 @@ def _sum(a: Tensor | None, b: Tensor | None) -> Tensor | None:
 
 
 class Gathered(Function):
-    """Whole parameters of ranks' parts; the gradient of a part is the part of the ranks' mean gradient."""
+    """Gathers shards; the gradient of a shard is this rank's shard of the mean gradient."""
 
     @staticmethod
     def forward(ctx, group, *locals_):

@@ -1,4 +1,4 @@
-"""The state dicts of optimizers of FullyShardedDataParallel: by parameters' names or by numbers, of whole tensors or of parts."""
+"""State dicts of optimizers of FullyShardedDataParallel: by parameter names or numbers, of whole tensors or shards."""
 from __future__ import annotations
 
 from typing import Any
@@ -16,7 +16,7 @@ States = dict[str, Any]
 
 
 def settings(model: Module) -> StateDictSettings:
-    """Return what was set for the first part of a model that has settings; AssertionError if others differ."""
+    """Return the state dict settings of a model; AssertionError if its modules differ."""
     found = [m._settings for m in model.modules() if isinstance(getattr(m, "_settings", None), StateDictSettings)]
     if any(one != found[0] for one in found):
         raise AssertionError("All FSDP modules must have the same state dict settings."
@@ -33,7 +33,7 @@ def _names(model: Module) -> dict[int, str]:
 
 
 def _by_name(model: Module, optim: Any, given: States | None) -> States:
-    """The states and groups of an optimizer, or of its state dict, with names where numbers were."""
+    """Return the state dict of an optimizer with parameter names in place of numbers."""
     names, params = _names(model), _params(optim)
     called = [names[id(p)] for p in params]
     if given is None:
@@ -56,7 +56,7 @@ def _is_first() -> bool:
 
 
 def optim_state_dict(model: Module, optim: Any, optim_state_dict: States | None = None, group: Any = None) -> States:
-    """Return an optimizer's state dict by parameters' names, of whole tensors unless the model's settings say parts.
+    """Return an optimizer's state dict by parameter names, of whole tensors unless the model's settings ask for shards.
 
     With ``rank0_only`` in the settings other ranks get an empty dict. See FullyShardedDataParallel.optim_state_dict.
     """
@@ -76,15 +76,15 @@ def full_optim_state_dict(model: Module, optim: Any, optim_input: Any = None, ra
 
 
 def sharded_optim_state_dict(model: Module, optim: Any, group: Any = None) -> States:
-    """Return an optimizer's state dict by names, of parts. See FullyShardedDataParallel.sharded_optim_state_dict."""
+    """Return an optimizer's state dict by names, of shards. See FullyShardedDataParallel.sharded_optim_state_dict."""
     return _by_name(model, optim, None)
 
 
 def optim_state_dict_to_load(model: Module, optim: Any, optim_state_dict: States, is_named_optimizer: bool = False,
                              load_directly: bool = False, group: Any = None) -> States:
-    """Return what ``optim.load_state_dict`` takes, of a state dict by names; with ``load_directly`` it is loaded too.
+    """Convert a state dict by names to the argument of ``optim.load_state_dict``; with ``load_directly`` load it too.
 
-    Whole tensors are cut as their parameters are. See FullyShardedDataParallel.optim_state_dict_to_load.
+    Whole tensors are sharded as their parameters are. See FullyShardedDataParallel.optim_state_dict_to_load.
     """
     names, params = _names(model), _params(optim)
     number = {names[id(p)]: i for i, p in enumerate(params)}
@@ -98,7 +98,7 @@ def optim_state_dict_to_load(model: Module, optim: Any, optim_state_dict: States
 
 
 def _like(value: Any, param: Any) -> Any:
-    """A state that lies as its parameter does; numbers and counts as they are."""
+    """Shard a whole state tensor as its parameter is; return other values unchanged."""
     is_whole = isinstance(value, Tensor) and not isinstance(value, DTensor)
     if not is_whole or not isinstance(param, DTensor) or value.shape != param.shape:
         return value
@@ -108,18 +108,18 @@ def _like(value: Any, param: Any) -> Any:
 
 def shard_full_optim_state_dict(full_optim_state_dict: States, model: Module, optim_input: Any = None,
                                 optim: Any = None) -> States:
-    """Return what ``optim.load_state_dict`` takes. See FullyShardedDataParallel.shard_full_optim_state_dict."""
+    """Return the argument of ``optim.load_state_dict``. See FullyShardedDataParallel.shard_full_optim_state_dict."""
     return optim_state_dict_to_load(model, _required(optim), full_optim_state_dict)
 
 
 def flatten_sharded_optim_state_dict(sharded_optim_state_dict: States, model: Module, optim: Any) -> States:
-    """Return what ``optim.load_state_dict`` takes. See FullyShardedDataParallel.flatten_sharded_optim_state_dict."""
+    """Return the argument of ``optim.load_state_dict``. See FullyShardedDataParallel.flatten_sharded_optim_state_dict."""
     return optim_state_dict_to_load(model, optim, sharded_optim_state_dict)
 
 
 def scatter_full_optim_state_dict(full_optim_state_dict: States | None, model: Module, optim_input: Any = None, optim: Any = None,
                                   group: Any = None) -> States:
-    """Return what ``optim.load_state_dict`` takes, of the first rank's state dict.
+    """Return the argument of ``optim.load_state_dict`` from the first rank's state dict.
 
     See FullyShardedDataParallel.scatter_full_optim_state_dict.
     """
@@ -131,7 +131,7 @@ def scatter_full_optim_state_dict(full_optim_state_dict: States | None, model: M
 
 def rekey_optim_state_dict(optim_state_dict: States, optim_state_key_type: OptimStateKeyType, model: Module,
                            optim_input: Any = None, optim: Any = None) -> States:
-    """Return a state dict with names in place of numbers, or numbers in place of names.
+    """Replace numbers by names, or names by numbers, in a state dict.
 
     See FullyShardedDataParallel.rekey_optim_state_dict.
     """

@@ -1,4 +1,4 @@
-"""What fully_shard can be told. See torch.distributed.fsdp."""
+"""The policies of fully_shard. See torch.distributed.fsdp."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class MixedPrecisionPolicy:
-    """In which dtypes parameters are gathered, gradients reduced and outputs given.
+    """The dtypes of gathered parameters, of the reduction of gradients, and of outputs.
 
     See torch.distributed.fsdp.MixedPrecisionPolicy.
     """
@@ -20,11 +20,11 @@ class MixedPrecisionPolicy:
 
 @dataclass
 class OffloadPolicy:
-    """Nothing is moved elsewhere. See torch.distributed.fsdp.OffloadPolicy."""
+    """A policy that offloads nothing. See torch.distributed.fsdp.OffloadPolicy."""
 
 
 @dataclass
 class CPUOffloadPolicy(OffloadPolicy):
-    """Parts lie on the CPU, where everything is. See torch.distributed.fsdp.CPUOffloadPolicy."""
+    """A policy that keeps shards on the CPU, where they are in any case. See torch.distributed.fsdp.CPUOffloadPolicy."""
 
     pin_memory: bool = True

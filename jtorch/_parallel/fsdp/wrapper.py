@@ -1,4 +1,4 @@
-"""FullyShardedDataParallel: ``fully_shard`` with the face of a wrapper. See torch.distributed.fsdp.FullyShardedDataParallel."""
+"""FullyShardedDataParallel: ``fully_shard`` as a wrapper module. See torch.distributed.fsdp.FullyShardedDataParallel."""
 from __future__ import annotations
 
 import contextlib
@@ -29,7 +29,7 @@ from jtorch.tensor import Tensor
 
 
 class ShardingStrategy(enum.Enum):
-    """What is shared out, and when. See torch.distributed.fsdp.ShardingStrategy."""
+    """The tensors that are sharded, and when. See torch.distributed.fsdp.ShardingStrategy."""
 
     FULL_SHARD = enum.auto()
     SHARD_GRAD_OP = enum.auto()
@@ -39,7 +39,7 @@ class ShardingStrategy(enum.Enum):
 
 
 class BackwardPrefetch(enum.Enum):
-    """When backward gathers ahead: accepted; nothing is gathered ahead."""
+    """The time of prefetching in backward: accepted; nothing is prefetched."""
 
     BACKWARD_PRE = enum.auto()
     BACKWARD_POST = enum.auto()
@@ -47,7 +47,7 @@ class BackwardPrefetch(enum.Enum):
 
 @dataclass
 class MixedPrecision:
-    """In which dtypes parameters are used and gradients reduced. See torch.distributed.fsdp.MixedPrecision."""
+    """The dtypes of parameters in use and of the reduction of gradients. See torch.distributed.fsdp.MixedPrecision."""
 
     param_dtype: Any = None
     reduce_dtype: Any = None
@@ -65,25 +65,26 @@ class CPUOffload:
 
 
 class FullyShardedDataParallel(Module):
-    """A module whose parameters are shared out over ranks. See torch.distributed.fsdp.FullyShardedDataParallel.
+    """A module whose parameters are sharded over ranks. See torch.distributed.fsdp.FullyShardedDataParallel.
 
-    It has the module as ``module``, cut by ``fully_shard``; so parameters are DTensors under the module's own names, as with
-    ``use_orig_params=True``. ``state_dict`` gives whole tensors, unless ``set_state_dict_type`` says otherwise.
+    ``fully_shard`` shards the wrapped module, which is the attribute ``module``. So parameters are DTensors under the
+    module's own names, as with ``use_orig_params=True``. ``state_dict`` gives whole tensors, unless ``set_state_dict_type``
+    says otherwise.
 
     Args:
         module: the module.
-        process_group: the ranks; all, if not given.
-        sharding_strategy: FULL_SHARD, or SHARD_GRAD_OP, which keeps parameters whole from forward to backward.
-        auto_wrap_policy: which modules within are cut by themselves, as ``torch.distributed.fsdp.wrap`` has them.
+        process_group: the ranks; all, if None.
+        sharding_strategy: FULL_SHARD, or SHARD_GRAD_OP, which keeps parameters gathered from forward to backward.
+        auto_wrap_policy: selects the submodules to shard separately, such as those of ``torch.distributed.fsdp.wrap``.
         mixed_precision: the dtypes.
-        ignored_modules: modules that are left alone.
-        sync_module_states: whether parameters become those of the first rank.
+        ignored_modules: modules that stay as they are.
+        sync_module_states: whether the parameters become those of the first rank.
         device_mesh: the ranks, as a mesh.
 
     Raises:
-        NotImplementedError: strategies that are not built.
+        NotImplementedError: a strategy that is not built.
 
-        >>> net = FullyShardedDataParallel(net)     # doctest: +SKIP
+    >>> net = FullyShardedDataParallel(net)     # doctest: +SKIP
 
     """
 
@@ -113,7 +114,7 @@ class FullyShardedDataParallel(Module):
 
     @property
     def module(self) -> Module:
-        """The module."""
+        """The wrapped module."""
         return self._fsdp_wrapped_module
 
     def __getattr__(self, name: str) -> Any:
@@ -123,17 +124,17 @@ class FullyShardedDataParallel(Module):
             return getattr(super().__getattr__("_fsdp_wrapped_module"), name)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The module's result."""
+        """Run the wrapped module."""
         return self._fsdp_wrapped_module(*args, **kwargs)
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator:
-        """Without what the wrapper adds to names."""
+        """Yield the parameters under names without the wrapper's prefix."""
         for name, p in super().named_parameters(*args, **kwargs):
             yield name.replace("_fsdp_wrapped_module.", ""), p
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Backwards in this block add up whole gradients in this process; the next one outside reduces the sums."""
+        """In this block, add up whole gradients in this process; the next backward outside reduces the sums."""
         self.module.set_requires_gradient_sync(False)      # type: ignore[operator]
         try:
             yield
@@ -141,13 +142,13 @@ class FullyShardedDataParallel(Module):
             self.module.set_requires_gradient_sync(True)      # type: ignore[operator]
 
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
-        """Scales gradients so that the norm of all of them is at most ``max_norm``; what it was."""
+        """Scale the gradients so that their total norm is at most ``max_norm``, and return the norm before."""
         return full_tensor(clip(self.parameters(), max_norm, norm_type))
 
     # ------------------------------------------------------------ state dicts
 
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The module's, of whole tensors or of parts."""
+        """Return the module's state dict, of whole tensors or shards as the settings say."""
         found = self.module.state_dict(*args, **kwargs)
         if self._settings.state_dict_type is StateDictType.SHARDED_STATE_DICT:
             return found
@@ -157,7 +158,7 @@ class FullyShardedDataParallel(Module):
         return {} if only_first and dist.is_initialized() and dist.get_rank() else made
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
-        """Takes whole tensors or parts."""
+        """Load a state dict of whole tensors or shards."""
         own = self.module.state_dict()
         with no_grad():
             given = {k: _like(v, own.get(k)) for k, v in state_dict.items()}
@@ -166,7 +167,7 @@ class FullyShardedDataParallel(Module):
     @staticmethod
     def set_state_dict_type(module: Module, state_dict_type: StateDictType, state_dict_config: StateDictConfig | None = None,
                             optim_state_dict_config: OptimStateDictConfig | None = None) -> StateDictSettings:
-        """Says what state dicts of a module, of those within and of their optimizers are; returns what was set before."""
+        """Set the kind of state dicts of a module, its submodules and their optimizers; return the previous settings."""
         if state_dict_type is StateDictType.LOCAL_STATE_DICT:
             raise NotImplementedError("LOCAL_STATE_DICT is not built: SHARDED_STATE_DICT has the parts")
         made = settings_of(state_dict_type, state_dict_config, optim_state_dict_config)
@@ -177,12 +178,12 @@ class FullyShardedDataParallel(Module):
 
     @staticmethod
     def get_state_dict_type(module: Module) -> StateDictSettings:
-        """Returns what was set; AssertionError if the modules within differ."""
+        """Return the state dict settings; AssertionError if the submodules differ."""
         return optimizer_states.settings(module)
 
     @staticmethod
     def fsdp_modules(module: Module, root_only: bool = False) -> list[FullyShardedDataParallel]:
-        """Returns the modules of this class within one, itself among them; with ``root_only`` those that are in no other."""
+        """Return the modules of this class within ``module``, itself included; with ``root_only`` those that are in no other."""
         found = [m for m in module.modules() if isinstance(m, FullyShardedDataParallel)]
         within = {inner for m in found for inner in m.modules() if inner is not m} if root_only else set()
         return [m for m in found if m not in within]
@@ -191,7 +192,7 @@ class FullyShardedDataParallel(Module):
     @contextlib.contextmanager
     def state_dict_type(module: Module, state_dict_type: StateDictType, state_dict_config: StateDictConfig | None = None,
                         optim_state_dict_config: OptimStateDictConfig | None = None) -> Iterator[None]:
-        """``set_state_dict_type`` for a block."""
+        """Set the kind of state dicts in a block. See ``set_state_dict_type``."""
         before = FullyShardedDataParallel.set_state_dict_type(module, state_dict_type, state_dict_config, optim_state_dict_config)
         try:
             yield
@@ -212,7 +213,7 @@ class FullyShardedDataParallel(Module):
     @contextlib.contextmanager
     def summon_full_params(module: Module, recurse: bool = True, writeback: bool = False, rank0_only: bool = False,
                            offload_to_cpu: bool = False, with_grads: bool = False) -> Iterator[None]:
-        """Parameters are whole in this block, for reading."""
+        """Gather the parameters in this block, for reading."""
         if writeback or with_grads:
             raise NotImplementedError("summon_full_params with writeback or with_grads is not built: writes go to the parts")
         sharded: list[Any] = [m for m in module.modules() if isinstance(m, FSDPModule)]
@@ -243,7 +244,7 @@ def _make_alike(module: Module, group: Any) -> None:
 
 
 def _chosen(module: Module, policy: Any) -> list[Module]:
-    """The modules within that a policy chooses, those within others first."""
+    """Return the submodules that a policy selects, inner ones first."""
     if policy is None:
         return []
     if not callable(policy):

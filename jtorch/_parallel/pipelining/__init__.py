@@ -1,1 +1,1 @@
-"""Models that are cut into stages, of which each rank runs some. The public names are those of torch.distributed.pipelining."""
+"""Models in stages, of which each rank runs some. The public names are those of torch.distributed.pipelining."""

@@ -1,4 +1,4 @@
-"""What a rank does in a step of a pipeline, one after another: the words of which schedules are made."""
+"""Actions, of which schedules consist: what a rank does in a step of a pipeline."""
 from __future__ import annotations
 
 import itertools
@@ -8,12 +8,12 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class _ComputationType(str, Enum):      # noqa: UP042  (messages have its name, as PyTorch's)
+class _ComputationType(str, Enum):      # noqa: UP042  (messages contain the class's name, as PyTorch's do)
     """The kinds of actions."""
 
     FORWARD = "F"
-    BACKWARD_INPUT = "I"            # gradients of a stage's inputs only,
-    BACKWARD_WEIGHT = "W"           # and those of its parameters, later
+    BACKWARD_INPUT = "I"            # Computes the gradients of a stage's inputs only.
+    BACKWARD_WEIGHT = "W"           # Computes the gradients of its parameters, later.
     UNSHARD = "UNSHARD"
     RESHARD = "RESHARD"
     SEND_F = "SEND_F"
@@ -21,12 +21,12 @@ class _ComputationType(str, Enum):      # noqa: UP042  (messages have its name, 
     SEND_B = "SEND_B"
     RECV_B = "RECV_B"
     FULL_BACKWARD = "B"
-    OVERLAP_F_B = "OVERLAP_F_B"     # a forward and a backward of two microbatches
-    REDUCE_GRAD = "REDUCE_GRAD"     # behind a stage's last backward
+    OVERLAP_F_B = "OVERLAP_F_B"     # A forward and a backward of two microbatches.
+    REDUCE_GRAD = "REDUCE_GRAD"     # Follows a stage's last backward.
 
     @staticmethod
     def from_str(action: str) -> _ComputationType:
-        """The kind with this sign; RuntimeError if there is none."""
+        """Return the kind with this sign; RuntimeError if there is none."""
         try:
             return _ComputationType(action)
         except ValueError as error:
@@ -47,7 +47,7 @@ _WRITTEN = re.compile(r"(\d+)(F|I|B|W|UNSHARD|RESHARD|REDUCE_GRAD|SEND_F|RECV_F|
 
 
 class _Action(NamedTuple):
-    """One action: of which stage, what, with which microbatch. Some are of several."""
+    """One action: a kind, with its stage and microbatch. Some actions consist of several."""
 
     stage_index: int
     computation_type: _ComputationType
@@ -65,17 +65,17 @@ class _Action(NamedTuple):
 
     @property
     def is_compute_op(self) -> bool:
-        """Whether it computes: other than messages, and than what is done about parameters."""
+        """Whether the action computes, rather than sending a message or changing parameters."""
         return self.computation_type in _COMPUTED
 
     @property
     def parts(self) -> tuple[_Action, ...]:
-        """The actions that it is made of: itself, for most."""
+        """The actions that it consists of; itself, for most."""
         return (self,) if self.sub_actions is None else self.sub_actions
 
     @staticmethod
     def from_str(action_string: str) -> _Action | None:
-        """The action that is written so, such as ``2F0`` or ``1UNSHARD``; None for nothing, RuntimeError for anything else."""
+        """Parse an action such as ``2F0`` or ``1UNSHARD``; return None for an empty text, and raise RuntimeError for others."""
         text = action_string.strip()
         if not text:
             return None
@@ -91,11 +91,11 @@ class _Action(NamedTuple):
         return _Action(int(stage), _ComputationType.from_str(kind), int(microbatch) if microbatch else None)
 
 
-Order = dict[int, list[_Action | None]]      # of each rank: its actions, and None where it waits
+Order = dict[int, list[_Action | None]]      # Maps each rank to its actions, with None where the rank waits.
 
 
 def _format_pipeline_order(pipeline_order: Mapping[int, Sequence[_Action | None]], error_step_number: int | None = None) -> str:
-    """A table with a row for each step and a column for each rank; the step at which something went wrong is marked."""
+    """Return a table with a row for each step and a column for each rank, which marks the step of an error."""
     ranks = [["" if a is None else str(a) for a in pipeline_order[rank]] for rank in sorted(pipeline_order)]
     steps = list(itertools.zip_longest(*ranks, fillvalue=""))
     digits = len(str(len(steps) - 1))

@@ -1,4 +1,4 @@
-"""The backward of a stage: the whole of it, or first what other stages wait for, and the parameters' gradients later."""
+"""The backward of a stage: in one part, or with the parameters' gradients computed later than the inputs'."""
 from __future__ import annotations
 
 from collections import defaultdict, deque
@@ -17,7 +17,7 @@ from jtorch.tensor import Parameter, Tensor
 
 @contextmanager
 def _explained(what: str, outputs: Any, output_grads: Any, inputs: Any) -> Iterator[None]:
-    """RuntimeError that says of what a backward was, behind one that fails."""
+    """Raise RuntimeError with a description of the backward's tensors, if the block fails."""
     try:
         yield
     except Exception as error:
@@ -28,7 +28,7 @@ def _explained(what: str, outputs: Any, output_grads: Any, inputs: Any) -> Itera
 # ---------------------------------------------------------------- the whole
 
 def _pairs(output: Any, grads: Any) -> Iterator[tuple[Tensor, Tensor | None]]:
-    """The tensors within an output that have a gradient, each with what it is given."""
+    """Yield the tensors of an output that require a gradient, each with its gradient."""
     if isinstance(output, Tensor):
         if output.requires_grad:
             if not isinstance(grads, (Tensor, type(None))):
@@ -52,16 +52,18 @@ def _pairs(output: Any, grads: Any) -> Iterator[tuple[Tensor, Tensor | None]]:
 
 def stage_backward(stage_output: Any, output_grads: Any, input_values: Sequence[Any],
                    outputs_with_grads_idxs: list[int] | None = None) -> tuple[Tensor | None, ...]:
-    """Adds to the gradients of a stage's parameters; the gradients of its inputs, which don't keep them.
+    """Run a stage's backward, and return the gradients of its inputs.
+
+    The gradients of the parameters are accumulated. The inputs do not keep their gradients.
 
     Args:
-        stage_output: tensors, in tuples, lists and dicts; or the loss, with None as ``output_grads``.
-        output_grads: their gradients, in the same form.
-        input_values: what the stage was given.
-        outputs_with_grads_idxs: which of the outputs are meant; all, if not given.
+        stage_output: tensors in tuples, lists and dicts; or the loss, with None as ``output_grads``.
+        output_grads: their gradients, in the same structure.
+        input_values: the stage's inputs.
+        outputs_with_grads_idxs: the indices of the outputs to differentiate; all, if None.
 
     Raises:
-        RuntimeError: the backward fails; the message says what the tensors were.
+        RuntimeError: the backward fails; the message describes the tensors.
 
     """
     if outputs_with_grads_idxs is not None:
@@ -79,17 +81,17 @@ def _taken(x: Tensor) -> Tensor | None:
 
 
 def _null_coalesce_accumulate(lhs: Tensor | None, rhs: Tensor | None) -> Tensor | None:
-    """The sum of two values, of which either may be None."""
+    """Return the sum of two values, of which either may be None."""
     return rhs if lhs is None else lhs if rhs is None else functions.add(lhs, rhs)
 
 
 # ---------------------------------------------------------------- in two parts
 #
-# The graph between a stage's inputs and its outputs is walked for the inputs' gradients. Where a parameter's own branch joins
-# it, the gradient that passes by is kept; the branch is walked from there, later.
+# The inputs' gradients are computed first. Where a parameter's branch joins the path from inputs to outputs, the gradient at
+# that node is kept. Later the branch is differentiated from there.
 
 def _node_of(t: Tensor) -> Node | None:
-    """Where a tensor's gradient goes."""
+    """Return the node that receives a tensor's gradient; None if the tensor requires none."""
     edge = edge_of(t) if t.requires_grad else None
     return None if edge is None else edge[0]
 
@@ -99,7 +101,7 @@ def _nodes_of(values: Iterable[Any]) -> list[Node]:
 
 
 def _users(roots: Iterable[Node]) -> dict[Node, list[Node]]:
-    """Of each node below some others: which of these use it."""
+    """Map each node reachable from ``roots`` to the nodes that use it."""
     made: dict[Node, list[Node]] = defaultdict(list)
     pending = deque(dict.fromkeys(roots))
     while pending:
@@ -113,7 +115,7 @@ def _users(roots: Iterable[Node]) -> dict[Node, list[Node]]:
 
 
 def _reached(roots: Iterable[Node], ends: set[Node], users: dict[Node, list[Node]]) -> tuple[set[Node], set[Node]]:
-    """The nodes that use some others, until ``ends``; and which of these were met."""
+    """Return the nodes that use ``roots``, directly or not, up to ``ends``; and the ``ends`` that were reached."""
     found, met, pending = set(roots), set(), deque(roots)
     while pending:
         for user in users.get(pending.popleft(), ()):
@@ -126,7 +128,7 @@ def _reached(roots: Iterable[Node], ends: set[Node], users: dict[Node, list[Node
 
 
 def get_param_groups(inputs: list[Node], params: list[Node], reverse_edges_dict: dict[Node, list[Node]]) -> list[dict[str, Any]]:
-    """Parameters whose branches join the way to the inputs at the same nodes ("intermediates")."""
+    """Group the parameters whose branches join the path to the inputs at the same nodes ("intermediates")."""
     on_the_way, _ = _reached(inputs, set(), reverse_edges_dict)
     group_of: dict[Node, dict[str, Any]] = {}
     for param in params:
@@ -147,7 +149,7 @@ def _keeping(group: dict[str, Any], i: int) -> Callable[[Any], None]:
 
 def _autograd_grad_for_inputs(outputs: Sequence[Tensor], inputs: Sequence[Any], grad_outputs: Any = None,
                               retain_graph: bool = False, allow_unused: bool = False) -> tuple[Tensor | None, ...]:
-    """The inputs' gradients: None of those that have none."""
+    """Return the inputs' gradients, with None for inputs that have none."""
     wanted = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
     if not wanted:
         return (None,) * len(inputs)
@@ -165,16 +167,19 @@ def _accumulate(t: Tensor, found: Tensor | None) -> None:
 def stage_backward_input(stage_outputs_or_loss: Sequence[Tensor], output_grads: Sequence[Tensor] | None,
                          input_values: Sequence[Any],
                          weights: Iterator[Parameter]) -> tuple[tuple[Tensor | None, ...], list[dict[str, Any]]]:
-    """The gradients of a stage's inputs, and what ``stage_backward_weight`` needs for those of its parameters.
+    """Compute the gradients of a stage's inputs, and keep what ``stage_backward_weight`` needs.
 
     Args:
         stage_outputs_or_loss: the outputs, which lose their history, or the loss.
         output_grads: their gradients; ones, if None.
-        input_values: what the stage was given; their ``grad`` is added to.
+        input_values: the stage's inputs, whose ``grad`` is accumulated.
         weights: the parameters.
 
+    Returns:
+        The gradients of the inputs, and the groups of parameters for ``stage_backward_weight``.
+
     Raises:
-        RuntimeError: the backward fails; the message says what the tensors were.
+        RuntimeError: the backward fails; the message describes the tensors.
 
     """
     used = [i for i, t in enumerate(stage_outputs_or_loss) if t.requires_grad]
@@ -203,7 +208,7 @@ def stage_backward_input(stage_outputs_or_loss: Sequence[Tensor], output_grads: 
 
 def stage_backward_weight(weights: Iterator[Parameter], param_groups: list[dict[str, Any]],
                           retain_graph: bool = False) -> tuple[Tensor | None, ...]:
-    """Adds to the gradients of parameters, from what ``stage_backward_input`` has kept; what they were before."""
+    """Accumulate the gradients of parameters from what ``stage_backward_input`` kept; return the gradients before."""
     listed = list(weights)
     before = tuple([w.grad for w in listed])
     by_node = {node: w for w in listed if (node := _node_of(w)) is not None}
@@ -220,7 +225,7 @@ def stage_backward_weight(weights: Iterator[Parameter], param_groups: list[dict[
 
 
 def _from_edges(kept: list, edges: list, params: list[Node], retain_graph: bool) -> Sequence[Tensor | None]:
-    """Gradients of parameters from those at some nodes: where one of these leads to another, nothing is counted twice."""
+    """Return gradients of parameters from those at some nodes; if one node leads to another, nothing is counted twice."""
     handles = [node.register_prehook(lambda _, own=own: own) for node, own in kept] if len(kept) > 1 else []
     try:
         return grad([e for e, _ in edges], [GradientEdge(p, 0) for p in params], [g for _, g in edges], retain_graph=retain_graph,

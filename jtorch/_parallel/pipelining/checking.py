@@ -1,4 +1,4 @@
-"""Whether the orders of a pipeline's ranks fit together."""
+"""Checks that the orders of a pipeline's ranks fit together."""
 from __future__ import annotations
 
 import json
@@ -27,7 +27,7 @@ _FIRST = {FULL_BACKWARD: (FORWARD, "Full Backward", "Forward"), BACKWARD_INPUT: 
 
 
 def _validate_schedule(actions: Order, pp_group_size: int, num_stages: int, num_microbatches: int) -> dict[int, int]:
-    """Of each stage the rank that runs it; AssertionError if a rank, a microbatch or what a backward needs is missing."""
+    """Map each stage to its rank; AssertionError if a rank, a microbatch or the input of a backward is missing."""
     if len(actions) != pp_group_size:
         raise AssertionError(f"Schedule has incorrect number of ranks - expected {pp_group_size}, actual {len(actions)}")
     for rank in range(pp_group_size):
@@ -83,7 +83,7 @@ def _check_counts(stage: int, done: Mapping, expected: int) -> None:
 # ---------------------------------------------------------------- a dry run
 
 def _needed(action: _Action, num_stages: int) -> tuple[int, list[tuple[int, _ComputationType]]]:
-    """What one of which must have run before an action, as (stage, kind), and of which stage's rank; nothing if it may run."""
+    """Return the stage on whose rank a predecessor must have run, and the possible predecessors as (stage, kind)."""
     stage, kind = action.stage_index, action.computation_type
     if kind is FORWARD:
         return stage, [] if stage == 0 else [(stage, RECV_F), (stage - 1, FORWARD)]
@@ -105,7 +105,7 @@ def _needed(action: _Action, num_stages: int) -> tuple[int, list[tuple[int, _Com
 
 def _simulate_comms_compute(pipeline_order: Mapping[int, Sequence[_Action | None]], stage_to_rank: Callable[[int], int],
                             num_stages: int) -> dict[int, list[_Action | None]]:
-    """What each rank does in each step, if all actions take equally long; ValueError if the ranks wait for one another."""
+    """Simulate the ranks with actions of equal duration, and return their actions in each step; ValueError for a deadlock."""
     left = {rank: [a for a in pipeline_order[rank] if a is not None] for rank in sorted(pipeline_order)}
     made: dict[int, list[_Action | None]] = {rank: [] for rank in left}
     done: dict[int, set[_Action]] = {rank: set() for rank in left}
@@ -126,13 +126,13 @@ def _simulate_comms_compute(pipeline_order: Mapping[int, Sequence[_Action | None
         if all(made[rank][-1] is None for rank in left):
             raise ValueError("Schedule is not progressing")
         for rank in [r for r, actions in left.items() if actions and made[r][-1] is None]:
-            if may_run(left[rank][0]):      # what a rank further on has done meanwhile allows it
+            if may_run(left[rank][0]):      # An action that a later rank has run in this step allows it.
                 made[rank][-1] = run(rank)
     return made
 
 
 def _dump_chrometrace(schedule: Mapping[int, Sequence[_Action | None]], filename: str) -> None:
-    """Writes an order as events, of one unit of time each, that browsers show."""
+    """Write an order as events of one time unit each, in Chrome's trace format."""
     events: list[dict[str, Any]] = []
     for rank in sorted(schedule):
         for step, action in enumerate(schedule[rank]):

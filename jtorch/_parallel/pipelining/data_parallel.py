@@ -1,4 +1,4 @@
-"""Stages that other ranks hold too, for other data: gradients are reduced behind the last microbatch, and added up before."""
+"""Stages with data parallelism: gradients accumulate over microbatches and are reduced over ranks after the last one."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from jtorch.nn.parallel.distributed import DistributedDataParallel
 
 
 def run_forward(module: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """A stage's forward, behind which the next backward reduces nothing."""
+    """Run a stage's forward without preparing a reduction of gradients."""
     if isinstance(module, DistributedDataParallel):
         with module.no_sync():
             return module(*args, **kwargs)
@@ -17,7 +17,7 @@ def run_forward(module: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def run_backward(module: Any, do: Callable[[], Any], last: bool) -> Any:
-    """A stage's backward: DDP averages gradients in the last one, ``fully_shard`` in ``reduce_gradients``."""
+    """Run a stage's backward. DDP averages gradients in the last one, ``fully_shard`` in ``reduce_gradients``."""
     if isinstance(module, DistributedDataParallel):
         if last:
             module._expect_gradients()
@@ -30,7 +30,7 @@ def run_backward(module: Any, do: Callable[[], Any], last: bool) -> Any:
 
 
 def reduce_gradients(module: Any) -> None:
-    """Gives the parts of a module that ``fully_shard`` has cut the mean of all ranks' gradients."""
+    """Reduce the gradients that modules sharded by ``fully_shard`` have kept."""
     if isinstance(module, FSDPModule):
         for group in module._groups(True):
             group.sync = True

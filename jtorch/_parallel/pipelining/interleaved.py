@@ -1,4 +1,4 @@
-"""The schedules by name that run several stages on each rank."""
+"""The named schedules that run several stages on each rank."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from jtorch._parallel.pipelining.single import PipelineScheduleSingle, Schedule1
 
 
 class _Ordered(_PipelineScheduleRuntime):
-    """A schedule whose order is computed: by ``_order``, from the numbers of ranks, stages and microbatches."""
+    """A schedule whose ``_order`` is computed from the numbers of ranks, stages and microbatches."""
 
     def __init__(self, stages: list[Any], n_microbatches: int, loss_fn: Callable | None = None, args_chunk_spec: Any = None,
                  kwargs_chunk_spec: Any = None, output_merge_spec: Any = None, scale_grads: bool = True,
@@ -29,7 +29,7 @@ class _Ordered(_PipelineScheduleRuntime):
 
 
 class ScheduleLoopedBFS(_Ordered):
-    """All microbatches through one stage before the next. See torch.distributed.pipelining.ScheduleLoopedBFS."""
+    """Runs all microbatches through one stage before the next. See torch.distributed.pipelining.ScheduleLoopedBFS."""
 
     def __init__(self, stages: list[Any], n_microbatches: int, loss_fn: Callable | None = None, output_merge_spec: Any = None,
                  scale_grads: bool = True, backward_requires_autograd: bool = True, defer_pp_recv: bool = False):
@@ -41,7 +41,7 @@ class ScheduleLoopedBFS(_Ordered):
 
 
 class _Rounds(_Ordered):
-    """A schedule whose microbatches come in rounds; ValueError if they can't."""
+    """A schedule whose microbatches come in rounds; ValueError if they do not divide."""
 
     _what = ""
 
@@ -55,7 +55,7 @@ class _Rounds(_Ordered):
 
 
 class ScheduleInterleaved1F1B(_Rounds):
-    """1F1B with several stages on each rank. See torch.distributed.pipelining.ScheduleInterleaved1F1B."""
+    """Runs 1F1B with several stages on each rank. See torch.distributed.pipelining.ScheduleInterleaved1F1B."""
 
     _what = "Interleaved 1F1B"
 
@@ -64,7 +64,9 @@ class ScheduleInterleaved1F1B(_Rounds):
 
 
 class ScheduleInterleavedZeroBubble(_Rounds):
-    """1F1B that fills the time of waiting. See torch.distributed.pipelining.ScheduleInterleavedZeroBubble."""
+    """Runs 1F1B and fills waiting times with weight gradients. See
+    torch.distributed.pipelining.ScheduleInterleavedZeroBubble.
+    """
 
     _what = "Zero bubble"
 
@@ -73,7 +75,7 @@ class ScheduleInterleavedZeroBubble(_Rounds):
 
 
 class _V(_Ordered):
-    """A schedule of two stages on each rank, at the same distance from both ends; ValueError if there are not two."""
+    """A schedule with two stages on each rank, equally far from both ends; ValueError for another number."""
 
     def _two(self) -> None:
         if self.n_local_stages != 2:
@@ -83,7 +85,7 @@ class _V(_Ordered):
 
 
 class ScheduleZBVZeroBubble(_V):
-    """A V without bubbles, if all parts take equally long. See torch.distributed.pipelining.ScheduleZBVZeroBubble."""
+    """Runs a V without bubbles if all parts take equally long. See torch.distributed.pipelining.ScheduleZBVZeroBubble."""
 
     def _order(self) -> Order:
         self._two()
@@ -91,7 +93,7 @@ class ScheduleZBVZeroBubble(_V):
 
 
 class ScheduleDualPipeV(_V):
-    """A V in which forwards and backwards overlap. See torch.distributed.pipelining.ScheduleDualPipeV."""
+    """Runs a V in which forwards and backwards overlap. See torch.distributed.pipelining.ScheduleDualPipeV."""
 
     def _order(self) -> Order:
         self._two()
@@ -109,7 +111,7 @@ _BY_NAME: dict[str, type] = {
 
 
 def get_schedule_class(schedule_name: str) -> type:
-    """The schedule with a name, in upper or lower case; ValueError if there is none.
+    """Return the schedule of a name, in upper or lower case; ValueError if there is none.
 
     >>> get_schedule_class("gpipe").__name__
     'ScheduleGPipe'

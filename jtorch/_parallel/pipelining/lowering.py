@@ -1,4 +1,4 @@
-"""From what ranks compute to all that they do: messages, and gradients that are reduced over ranks, are put between."""
+"""Lowering of computations to all actions: messages, gathers and reductions are inserted."""
 from __future__ import annotations
 
 from collections import Counter
@@ -24,7 +24,7 @@ BACKWARDS = (BACKWARD_INPUT, FULL_BACKWARD)
 
 
 def _add_reduce_grad(actions: Sequence[_Action | None], n_microbatches: int) -> list[_Action | None]:
-    """Reduces a stage's gradients as soon as its last backward is done."""
+    """Insert a reduction of each stage's gradients after its last backward."""
     made: list[_Action | None] = []
     done: Counter[int] = Counter()
     for action in actions:
@@ -40,7 +40,7 @@ def _add_reduce_grad(actions: Sequence[_Action | None], n_microbatches: int) -> 
 
 
 def _next_stages(actions: Sequence[_Action | None], count: int) -> list[int]:
-    """The stages that compute next."""
+    """Return the next ``count`` stages that compute."""
     found: dict[int, None] = {}
     for action in actions:
         if action is not None:
@@ -51,7 +51,7 @@ def _next_stages(actions: Sequence[_Action | None], count: int) -> list[int]:
 
 
 def _add_unshard_reshard(compute_actions: Sequence[_Action | None], max_active_stages: int = 3) -> list[_Action]:
-    """Gathers the parameters of stages that come next, and lets others go: ``max_active_stages`` are whole at a time."""
+    """Insert gathers before stages compute and frees after them; at most ``max_active_stages`` are gathered at a time."""
     active: set[int] = set()
     made: list[_Action] = []
 
@@ -72,7 +72,7 @@ def _add_unshard_reshard(compute_actions: Sequence[_Action | None], max_active_s
 
 
 def _merge_bw(compute_actions: Sequence[_Action | None]) -> list[_Action]:
-    """One backward where both of its parts come one after the other."""
+    """Merge consecutive backwards of inputs and weights into one full backward."""
     made: list[_Action] = []
     for action in compute_actions:
         if action is None:
@@ -88,13 +88,13 @@ def _merge_bw(compute_actions: Sequence[_Action | None]) -> list[_Action]:
 # ---------------------------------------------------------------- messages
 
 class _Messages:
-    """Which messages a computation brings about, and whether those that it needs have been put into the order."""
+    """The messages that computations cause, and the test of whether the inputs of an action have arrived."""
 
     def __init__(self, stage_to_rank: Callable[[int], int], num_stages: int):
         self.rank_of, self.last = stage_to_rank, num_stages - 1
 
     def behind(self, action: _Action) -> tuple[_Action, _Action] | None:
-        """What is sent behind an action, and received for it by the stage that goes on; None within a rank."""
+        """Return the send and the receive that follow an action; None if the next stage is on the same rank."""
         forward, stage = action.computation_type is FORWARD, action.stage_index
         other = stage + 1 if forward else stage - 1
         if not (forward or action.computation_type in BACKWARDS) or not 0 <= other <= self.last:
@@ -105,7 +105,7 @@ class _Messages:
                 _Action(other, RECV_F if forward else RECV_B, action.microbatch_index))
 
     def ready(self, action: _Action | None, before: set[_Action]) -> bool:
-        """Whether an action has what it needs."""
+        """Return whether an action's inputs have arrived."""
         if action is None:
             return True
         stage, mb = action.stage_index, action.microbatch_index
@@ -120,9 +120,9 @@ class _Messages:
 
 def _add_send_recv(compute_actions: dict[int, list[_Action]], stage_to_rank: Callable[[int], int],
                    num_stages: int) -> dict[int, list[_Action]]:
-    """Puts the messages in: a stage receives where another has sent, so that no two ranks wait for each other.
+    """Insert messages: a stage receives where another has sent, so that ranks do not deadlock.
 
-    ``compute_actions`` is used up. AssertionError if some action never gets what it needs.
+    ``compute_actions`` is emptied. AssertionError if the inputs of an action never arrive.
     """
     messages = _Messages(stage_to_rank, num_stages)
     made: dict[int, list[_Action]] = {rank: [] for rank in compute_actions}
@@ -161,16 +161,16 @@ _OTHER_STAGE = {RECV_F: -1, RECV_B: 1, SEND_F: 1, SEND_B: -1}
 
 
 def _defer_recv_ops(actions: dict[int, list[_Action]], stage_to_rank: Callable[[int], int]) -> dict[int, list[_Action]]:
-    """Receives as late as possible: where it is needed, or, from a rank above, before something is sent there.
+    """Move receives as late as possible: to where the tensor is needed, or before a send to the same higher rank.
 
-    AssertionError if something is received that nobody needs.
+    AssertionError if a received tensor is never needed.
     """
     return {rank: _deferred(rank, listed, stage_to_rank) for rank, listed in actions.items()}
 
 
 def _deferred(rank: int, actions: list[_Action], stage_to_rank: Callable[[int], int]) -> list[_Action]:
     made: list[_Action] = []
-    waiting: dict[_Action, int] = {}        # to be received, from which rank
+    waiting: dict[_Action, int] = {}        # Maps receives that are pending to the sender's rank.
     for action in actions:
         kind = action.computation_type
         if kind in _OTHER_STAGE:

@@ -1,4 +1,4 @@
-"""Stages of a model that the user has cut: what their tensors are like is told, or found out in the first step."""
+"""Stages of a model that the user has split, whose tensor metadata is given or inferred in the first step."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ from jtorch.tensor import Tensor
 
 @contextmanager
 def buffers_kept(module: Any) -> Iterator[None]:
-    """Gives a module's buffers behind a block what they had before it."""
+    """Restore a module's buffers after a block."""
     with no_grad():
         before = [(b, b.clone()) for b in module.buffers()]
     try:
@@ -41,23 +41,23 @@ def buffers_kept(module: Any) -> Iterator[None]:
 class PipelineStage(_PipelineStageBase):
     """A part of a model that one rank runs. See torch.distributed.pipelining.PipelineStage.
 
-    Without ``input_args`` and ``output_args`` of all stages the modules are run once before the first step, to see what their
-    tensors are like; buffers are as before, afterwards.
+    Unless all stages have ``input_args`` and ``output_args``, the modules run once before the first step, to infer the
+    metadata of their tensors. This run does not change buffers.
 
     Args:
         submodule: the part of the model.
-        stage_index, num_stages: which of how many stages it is.
-        device: where tensors are received.
-        input_args, output_args: tensors like those of a microbatch: of this shape, dtype and ``requires_grad``.
-        output_grads, input_grads: tensors like their gradients, if these differ.
-        group: the ranks of the pipeline; all, if not given.
-        dw_builder: gives, behind each backward, a function that computes the parameters' gradients.
+        stage_index, num_stages: the index of the stage, and the number of stages.
+        device: the device on which tensors are received.
+        input_args, output_args: example tensors with the shape, dtype and ``requires_grad`` of a microbatch's.
+        output_grads, input_grads: example tensors of their gradients, if these differ.
+        group: the ranks of the pipeline; all, if None.
+        dw_builder: a function that returns, after each backward, a function that computes the parameters' gradients.
         get_mesh: accepted, as DTensors between stages are not built.
 
     Raises:
-        ValueError: no such stage.
+        ValueError: an index outside the stages.
         RuntimeError: more ranks than stages.
-        PipeliningMetadataError: among the example tensors is something else.
+        PipeliningMetadataError: an example that is no tensor.
 
     >>> stage = PipelineStage(layers, rank, ranks, torch.device("cpu"))                     # doctest: +SKIP
     >>> ScheduleGPipe(stage, 4, loss_fn=loss).step(x, target=y)                             # doctest: +SKIP
@@ -78,7 +78,7 @@ class PipelineStage(_PipelineStageBase):
 
     def _prepare_forward_infra(self, num_microbatches: int, args: Any, kwargs: dict[str, Any] | None = None,
                                has_backward: bool = False) -> _StageForwardMeta | None:
-        """What the next stage is told, if it is on this rank."""
+        """Prepare the receive buffers; return the metadata for the next stage if it is on this rank."""
         if self._inference_mode is None:
             raise PipeliningMetadataError(f"Stage {self.stage_index}: inference mode not set. Run warmup vote protocol first.")
         told = None
@@ -94,14 +94,14 @@ class PipelineStage(_PipelineStageBase):
         return told
 
     def _places(self, metas: Metas) -> tuple[_RecvInfo, ...]:
-        """Where one microbatch's inputs come."""
+        """Return the places of one microbatch's inputs."""
         if self.is_first:
             return tuple([_RecvInfo(f"root_input_{i}", None, None, m, is_root_arg=True) for i, m in enumerate(metas)])
         before = self.stage_index - 1
         return tuple([_RecvInfo(f"recv_for_{self.stage_index}_from_{before}", before, _place(m, self.device), m) for m in metas])
 
     def _compare(self, what: str, told: Metas | None, found: Metas | None) -> None:
-        """Warns if a stage was told something else than what is the case."""
+        """Warn if the given metadata differs from the inferred."""
         if told and found:
             validate_tensors_metadata(f"Stage {self.stage_index} {what}", told, found, warn_on_mismatch=True)
 
@@ -110,7 +110,7 @@ class PipelineStage(_PipelineStageBase):
 
     def _forward_metadata_inference(self, args: Any, kwargs: dict[str, Any] | None,
                                     has_backward: bool) -> _StageForwardMeta | None:
-        """Runs the module, to see what it gives."""
+        """Infer the metadata of the outputs by running the module."""
         given = self._first_inputs(args)
         self._stage_meta.inputs = extract_tensor_metas(given)
         outputs = validate_and_normalize_to_tuple(self._tried(given, kwargs or {}, has_backward))
@@ -124,7 +124,7 @@ class PipelineStage(_PipelineStageBase):
         return None
 
     def _first_inputs(self, args: Any) -> tuple[Tensor, ...]:
-        """The user's inputs, or tensors like those that the stage before gives."""
+        """Return the user's inputs, or example tensors for the outputs of the previous stage."""
         if self.is_first:
             if args is None or isinstance(args, _StageForwardMeta):
                 raise PipeliningMetadataError(f"Stage {self.stage_index}: First stage requires real tensors, got "
@@ -140,7 +140,7 @@ class PipelineStage(_PipelineStageBase):
         return tuple([m.to_tensor(self.device) for m in args.forward_metas if m is not None])
 
     def _tried(self, args: tuple[Tensor, ...], kwargs: dict[str, Any], has_backward: bool) -> Any:
-        """What the module gives; its buffers stay as they are."""
+        """Run the module and return its outputs; its buffers stay unchanged."""
         given = {k: v.detach() if isinstance(v, Tensor) else v for k, v in kwargs.items()}
         with buffers_kept(self.submod), set_grad_enabled(has_backward):
             return run_forward(self.submod, args, given)
@@ -166,5 +166,5 @@ class PipelineStage(_PipelineStageBase):
 
 
 def _place(meta: Any, device: Any) -> Tensor | None:
-    """Where a tensor like this is received."""
+    """Return a buffer in which a tensor with this metadata is received."""
     return None if meta is None else _make_tensor_from_meta(meta, device)

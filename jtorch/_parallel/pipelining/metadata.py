@@ -1,4 +1,4 @@
-"""What stages know of the tensors that pass between them, and which rank runs which stage."""
+"""Metadata of the tensors that stages exchange, and the assignment of stages to ranks."""
 from __future__ import annotations
 
 import warnings
@@ -14,12 +14,12 @@ from jtorch.tensor import Tensor
 
 
 class PipeliningMetadataError(RuntimeError):
-    """A tensor is not like those that a stage was told of."""
+    """A tensor does not match the metadata of its stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class _TensorMeta:
-    """What a tensor is like: enough to make a place for it."""
+    """A tensor's shape, strides, dtype and ``requires_grad``, from which a receive buffer is made."""
 
     shape: Any
     stride: tuple[int, ...]
@@ -28,19 +28,19 @@ class _TensorMeta:
 
     @staticmethod
     def from_tensor(tensor: Tensor) -> _TensorMeta:
-        """What a tensor is like; NotImplementedError of a DTensor."""
+        """Return a tensor's metadata; NotImplementedError for a DTensor."""
         if isinstance(tensor, DTensor):
             raise NotImplementedError("torch.distributed.pipelining: DTensors between stages are not built. Give stages tensors "
                                       "(`to_local`), of which they make DTensors inside (`DTensor.from_local`)")
         return _TensorMeta(tensor.shape, tensor.stride(), tensor.dtype, tensor.requires_grad)
 
     def to_tensor(self, device: Any) -> Tensor:
-        """A tensor that is like this."""
+        """Return a tensor with this metadata."""
         made = _make_tensor_from_meta(self, device)
         return made.requires_grad_(self.requires_grad) if made.is_floating_point() else made
 
     def get_diff(self, other: _TensorMeta) -> list[str]:
-        """In what another differs; not in whether it requires grad, which depends on the mode."""
+        """Return the differences to other metadata, without ``requires_grad``, which depends on the grad mode."""
         return [f"{name} mismatch: {mine} vs {theirs}" for name in ("shape", "stride", "dtype")
                 if (mine := getattr(self, name)) != (theirs := getattr(other, name))]
 
@@ -50,7 +50,7 @@ Metas = tuple[_TensorMeta | None, ...]
 
 @dataclass(slots=True)
 class _StageMeta:
-    """What a stage's tensors are like, as far as it is known."""
+    """The metadata of a stage's tensors, as far as it is known."""
 
     inputs: Metas | None = None
     outputs: Metas | None = None
@@ -58,32 +58,32 @@ class _StageMeta:
     output_grads: Metas | None = None
 
     def is_complete_for_forward(self) -> bool:
-        """Whether inputs and outputs are known."""
+        """Return whether the inputs and outputs are known."""
         return self.inputs is not None and self.outputs is not None
 
 
 @dataclass(frozen=True, slots=True)
 class _StageForwardMeta:
-    """What a stage tells the next one: what its outputs are like."""
+    """The metadata of a stage's outputs, which it sends to the next stage."""
 
     forward_metas: Metas
 
 
 class InferenceMode(Enum):
-    """Whether all stages were told of their tensors, or find out in the first step."""
+    """Whether the metadata of all stages is given, or inferred in the first step."""
 
     STATIC = "static"
     DYNAMIC = "dynamic"
 
     @classmethod
     def needs_dynamic(cls, meta: _StageMeta, stage_has_backward: bool) -> bool:
-        """Whether a stage that was told this has to find out more."""
+        """Return whether a stage with this metadata has to infer more."""
         return not meta.is_complete_for_forward()
 
 
 @dataclass(slots=True)
 class PipeInfo:
-    """What a stage that was made from a traced model knows of the others. See ``Pipe.info``."""
+    """The facts that a stage of a traced model knows about the others. See ``Pipe.info``."""
 
     graph: Any
     num_stages: int
@@ -95,13 +95,13 @@ def _make_tensor_from_meta(meta: _TensorMeta, device: Any) -> Tensor:
 
 
 def _derive_grad_metas(tensor_metas: Metas) -> Metas:
-    """What gradients are like: None of what has none."""
+    """Return the metadata of gradients, with None for tensors without one."""
     return tuple([None if m is None or not m.requires_grad else _TensorMeta(m.shape, m.stride, m.dtype, False)
                   for m in tensor_metas])
 
 
 def extract_tensor_metas(tensors: Sequence[Any] | None, *, allow_none: bool = False) -> Metas | None:
-    """What tensors are like; PipeliningMetadataError if one is None and may not be."""
+    """Return the metadata of tensors; PipeliningMetadataError for a None that is not allowed."""
     if tensors is None:
         return None
     if not allow_none and not all(isinstance(t, Tensor) for t in tensors):
@@ -111,7 +111,7 @@ def extract_tensor_metas(tensors: Sequence[Any] | None, *, allow_none: bool = Fa
 
 
 def validate_and_normalize_to_tuple(args: Any, allow_none: bool = False) -> tuple | None:
-    """One tensor or several as a tuple; PipeliningMetadataError if something else is among them."""
+    """Return one tensor or several as a tuple; PipeliningMetadataError for other values."""
     if args is None:
         return None
     if isinstance(args, Tensor):
@@ -129,7 +129,7 @@ def validate_and_normalize_to_tuple(args: Any, allow_none: bool = False) -> tupl
 
 def validate_tensors_metadata(desc: str, expected: Metas, actual: Sequence[Any], *, raise_on_mismatch: bool = True,
                               warn_on_mismatch: bool = False) -> list[str]:
-    """In what tensors differ from what is expected: an error, or a warning if ``warn_on_mismatch``."""
+    """Return the differences between tensors and expected metadata; raise or warn if there are any."""
     def tell(says: str) -> list[str]:
         if raise_on_mismatch and not warn_on_mismatch:
             raise PipeliningMetadataError(says)
@@ -153,19 +153,19 @@ def validate_tensors_metadata(desc: str, expected: Metas, actual: Sequence[Any],
 
 
 def flatten_args(args: Any) -> list:
-    """All that is in some arguments."""
+    """Return the leaves of some arguments."""
     return flatten(args)[0]
 
 
 def described(value: Any) -> str:
-    """Tensors without their elements, for messages."""
+    """Return a text with shapes and dtypes in place of tensors, for messages."""
     leaves, form = flatten(value)
     return str(unflatten([f"Tensor({x.shape}, grad={x.requires_grad}, dtype={x.dtype})" if isinstance(x, Tensor) else str(x)
                           for x in leaves], form))
 
 
 def output_tuple(output: Any) -> tuple:
-    """What a stage gives, as a tuple."""
+    """Return a stage's output as a tuple."""
     return tuple(output) if type(output) in (list, tuple) else (output,)
 
 
@@ -184,7 +184,7 @@ _STYLES: dict[str, Callable[[int, int], int]] = {"loop": _loop, "v": _v}
 
 
 def generate_stage_to_rank_mapping(pp_size: int, num_stages: int, style: str = "loop") -> dict[int, int]:
-    """Of each stage the rank: in turn ("loop"), or down the ranks and up again ("v").
+    """Map each stage to its rank: in turn ("loop"), or down the ranks and up again ("v").
 
     >>> generate_stage_to_rank_mapping(2, 4, "v")
     {0: 0, 1: 1, 2: 1, 3: 0}
@@ -198,7 +198,7 @@ def generate_stage_to_rank_mapping(pp_size: int, num_stages: int, style: str = "
 
 
 def generate_rank_to_stage_mapping(pp_size: int, num_stages: int, style: str = "loop") -> dict[int, list[int]]:
-    """Of each rank its stages. See ``generate_stage_to_rank_mapping``."""
+    """Map each rank to its stages. See ``generate_stage_to_rank_mapping``."""
     made: dict[int, list[int]] = {}
     for stage, rank in generate_stage_to_rank_mapping(pp_size, num_stages, style).items():
         made.setdefault(rank, []).append(stage)

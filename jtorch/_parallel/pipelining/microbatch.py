@@ -1,4 +1,4 @@
-"""Batches cut into microbatches, and what came of them put together again."""
+"""Splitting batches into microbatches, and merging their results."""
 from __future__ import annotations
 
 import operator
@@ -15,7 +15,7 @@ DEFAULT_CHUNK_DIM = 0
 
 
 class _CustomReducer:
-    """How one value is made of the microbatches' values: ``reduce_fn``, beginning with ``init_value``."""
+    """Reduces the microbatches' values to one by ``reduce_fn``, beginning with ``init_value``."""
 
     def __init__(self, init_value: Any, reduce_fn: Callable[[Any, Any], Any]):
         self.init_value, self.reduce_fn = init_value, reduce_fn
@@ -29,7 +29,7 @@ sum_reducer = _LossReducer(tensor(0.0), operator.add)
 
 
 class TensorChunkSpec:
-    """Along which dim an input is cut. See torch.distributed.pipelining.microbatch.TensorChunkSpec.
+    """The dim along which an input is split. See torch.distributed.pipelining.microbatch.TensorChunkSpec.
 
     >>> str(TensorChunkSpec.from_tuple((0, 1))[1])
     'TensorChunkSpec(1)'
@@ -47,17 +47,17 @@ class TensorChunkSpec:
 
     @staticmethod
     def from_tuple(chunk_dims: tuple[int, ...]) -> Any:
-        """One for each positional input."""
+        """Return a spec for each positional input."""
         return tree_map(TensorChunkSpec, chunk_dims)
 
     @staticmethod
     def from_dict(chunk_dims: dict[str, int]) -> Any:
-        """One for each input with a name."""
+        """Return a spec for each input by name."""
         return tree_map(TensorChunkSpec, chunk_dims)
 
 
 class _Replicate:
-    """All microbatches get the whole value."""
+    """Marks a value that all microbatches get whole."""
 
 
 def _is_mask(x: Any) -> bool:
@@ -65,9 +65,9 @@ def _is_mask(x: Any) -> bool:
 
 
 def _split_block_mask(mask: BlockMask, n: int) -> list[BlockMask]:
-    """The parts of a mask, along the batch."""
+    """Split a block mask along the batch."""
     batch = mask.kv_num_blocks.size(0)
-    if batch == 1:      # it is the same for all
+    if batch == 1:      # All batches share the mask.
         return [mask] * n
     if batch < n:
         raise AssertionError("Block mask has fewer batch size than the number of chunks. ")
@@ -86,18 +86,18 @@ def _shifted(mask_mod: Callable, batches: int) -> Callable:
 
 
 def _split_tensor(whole: Tensor, spec: TensorChunkSpec, num_chunks: int) -> Sequence[Tensor]:
-    """A tensor's parts; AssertionError if it has not enough for ``num_chunks``."""
+    """Split a tensor; AssertionError if it has fewer than ``num_chunks`` elements along the dim."""
     if whole.size(spec.split_dim) < num_chunks:
         raise AssertionError(f"Tensor size {whole.size(spec.split_dim)} is smaller than num_chunks")
     parts = functions.tensor_split(whole, num_chunks, spec.split_dim)
     if whole.requires_grad and whole.is_leaf:
         for part in parts:
-            part.retain_grad()      # a stage's backward reads it
+            part.retain_grad()      # A stage's backward reads these gradients.
     return parts
 
 
 def _most_chunks(value: Any, spec: Any, wanted: int) -> int:
-    """Into how many parts a value can be cut."""
+    """Return the number of chunks into which a value can be split, at most ``wanted``."""
     if spec is _Replicate or isinstance(spec, _Replicate):
         return wanted
     if not isinstance(value, (Tensor, BlockMask)):
@@ -119,7 +119,7 @@ def _chunks_of(value: Any, spec: Any, n: int) -> Sequence[Any]:
 
 
 def _shard_dict_of_args(args_dict: dict, args_chunk_spec: dict, num_chunks: int) -> list[dict]:
-    """The inputs of each microbatch: ``num_chunks`` of them, or fewer if some input is too short."""
+    """Return the inputs of each microbatch: ``num_chunks`` of them, or fewer if an input is too short."""
     if not args_dict:
         return [{} for _ in range(num_chunks)]
     if len(args_dict) != len(args_chunk_spec):
@@ -139,18 +139,22 @@ def _default_spec(value: Any) -> TensorChunkSpec | _Replicate:
 def split_args_kwargs_into_chunks(args: tuple[Any, ...], kwargs: dict[str, Any] | None, chunks: int,
                                   args_chunk_spec: tuple[TensorChunkSpec, ...] | None = None,
                                   kwargs_chunk_spec: dict[str, TensorChunkSpec] | None = None) -> tuple[list[tuple], list[dict]]:
-    """The inputs of each microbatch. See torch.distributed.pipelining.microbatch.split_args_kwargs_into_chunks.
+    """Split a batch's inputs into microbatches. See torch.distributed.pipelining.microbatch.split_args_kwargs_into_chunks.
 
     Args:
         args: the inputs of the whole batch.
-        kwargs: the same by name.
-        chunks: how many microbatches; there are fewer if a tensor is too short.
-        args_chunk_spec: along which dim each is cut; without it tensors along dim 0, the rest not at all.
+        kwargs: inputs by name.
+        chunks: the number of microbatches; there are fewer if a tensor is too short.
+        args_chunk_spec: the dim along which each input is split; if None, tensors are split along dim 0 and other values are
+            not.
         kwargs_chunk_spec: the same by name.
 
+    Returns:
+        A list of positional inputs for each microbatch, and a list of inputs by name.
+
     Raises:
-        AssertionError: not as many specs as inputs.
-        ValueError: a spec for what can't be cut.
+        AssertionError: another number of specs than inputs.
+        ValueError: a spec for a value that can't be split.
 
     >>> split_args_kwargs_into_chunks((torch.arange(4), 7), None, 2)[0]
     [(tensor([0, 1]), 7), (tensor([2, 3]), 7)]
@@ -186,16 +190,19 @@ def _merged(values: list[Any], spec: Any) -> Any:
 
 
 def merge_chunks(chunks: list[Any], chunk_spec: Any) -> Any:
-    """The whole of what the microbatches gave. See torch.distributed.pipelining.microbatch.merge_chunks.
+    """Merge the results of microbatches. See torch.distributed.pipelining.microbatch.merge_chunks.
 
     Args:
         chunks: one result for each microbatch, in order.
-        chunk_spec: for each value a ``TensorChunkSpec``, or something else if all microbatches give the same; None for
-            tensors that are put together along dim 0.
+        chunk_spec: for each value a ``TensorChunkSpec``, or another object if all microbatches have the same value; None if
+            all values are tensors to concatenate along dim 0.
+
+    Returns:
+        The merged result.
 
     Raises:
-        ValueError: a microbatch has not as many values as the spec.
-        AssertionError: values differ that should be the same.
+        ValueError: a microbatch has another number of values than the spec.
+        AssertionError: values that should be equal differ.
 
     >>> merge_chunks([torch.zeros(1), torch.ones(1)], None)
     tensor([0., 1.])

@@ -1,4 +1,4 @@
-"""Schedules of ranks that have several stages each: an order of all ranks, with messages put in, of which each runs its own."""
+"""Schedules with several stages on each rank: an order of all ranks' actions, of which each rank runs its own."""
 from __future__ import annotations
 
 import csv
@@ -40,13 +40,13 @@ def _write(filename: str, order: Any) -> None:
 
 
 class PipelineScheduleMulti(_PipelineSchedule):
-    """What schedules of several stages have in common: ``pipeline_order``, which classes made of this one give.
+    """The base class of schedules with several stages; subclasses compute ``pipeline_order``.
 
     Args:
         stages: this rank's stages.
-        n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads: as in all schedules.
-        use_full_backward: not used any more.
-        backward_requires_autograd: False if the user's own functions compute gradients without it.
+        n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads: as for all schedules.
+        use_full_backward: accepted and ignored.
+        backward_requires_autograd: False if custom functions compute gradients without autograd.
 
     """
 
@@ -68,7 +68,7 @@ class PipelineScheduleMulti(_PipelineSchedule):
                            "everything should still work fine.")
 
     def _place(self, rank_of: dict[int, int]) -> None:
-        """Tells the stages which rank runs which."""
+        """Tell the stages which rank runs each."""
         self.stage_index_to_group_rank = rank_of
         for stage in self._stages:
             stage.stage_index_to_group_rank = rank_of
@@ -77,7 +77,7 @@ class PipelineScheduleMulti(_PipelineSchedule):
         self._place(_validate_schedule(actions, self.pp_group_size, self._num_stages, self._n_microbatches))
 
     def _lowered(self, actions: Order) -> dict[int, list[_Action]]:
-        """An order with all that is done beside computing."""
+        """Insert messages, gathers and reductions into an order."""
         made: Any = {rank: _add_reduce_grad(_add_unshard_reshard(a), self._n_microbatches) for rank, a in actions.items()}
         return _add_send_recv(made, self.stage_index_to_group_rank.__getitem__, self._num_stages)
 
@@ -101,11 +101,11 @@ class PipelineScheduleMulti(_PipelineSchedule):
         self._update_losses(self._stages, losses)
 
     def _dump_csv(self, filename: str) -> None:
-        """Writes the order: a line for each rank."""
+        """Write the order as CSV, with a line for each rank."""
         _write(filename, self.pipeline_order)
 
     def _load_csv(self, filename: str, format: Format = "compute_only") -> None:
-        """Takes the order from a file."""
+        """Read the order from a CSV file."""
         if format != "compute_only":
             raise AssertionError(f'format must be "compute_only", got {format}')
         self.pipeline_order, self.pipeline_order_with_comms = _read(filename), {}
@@ -129,11 +129,11 @@ _REPLACEABLE = (FORWARD, FULL_BACKWARD, BACKWARD_INPUT, BACKWARD_WEIGHT, OVERLAP
 
 
 class _PipelineScheduleRuntime(PipelineScheduleMulti):
-    """Runs any order, with or without messages in it: from a file, or what a class made of this one gives.
+    """Runs any order, with or without messages, from a file or a subclass.
 
     Args:
         defer_pp_recv: whether tensors are received as late as possible.
-        args, kwargs: as ``PipelineScheduleMulti`` takes them.
+        args, kwargs: the arguments of ``PipelineScheduleMulti``.
 
     """
 
@@ -142,7 +142,7 @@ class _PipelineScheduleRuntime(PipelineScheduleMulti):
         super().__init__(*args, **kwargs)
 
     def register_custom_function(self, computation_type: _ComputationType, custom_function: _CustomFunctionProtocol) -> None:
-        """Has a function do all actions of a kind: it is called with the action and what the step knows."""
+        """Register a function that runs all actions of a kind; it gets the action and the step's context."""
         if computation_type not in _REPLACEABLE:
             raise ValueError(f"Invalid computation type {computation_type}. Only FORWARD, FULL_BACKWARD,                 "
                              "BACKWARD_INPUT, BACKWARD_WEIGHT, OVERLAP_F_B, UNSHARD, RESHARD and REDUCE_GRAD are supported.")
@@ -152,7 +152,7 @@ class _PipelineScheduleRuntime(PipelineScheduleMulti):
         self._comp_type_to_function_map[computation_type] = custom_function
 
     def _prepare_schedule_with_comms(self, actions: Order, format: Format = "compute_only") -> None:
-        """Takes an order, and puts messages into it unless it has them."""
+        """Set the order, and insert messages unless ``format`` says that it has them."""
         self._validate_and_set_stage_mapping(actions)
         if format == "compute_comms":
             if any(a is None for listed in actions.values() for a in listed):
@@ -167,7 +167,7 @@ class _PipelineScheduleRuntime(PipelineScheduleMulti):
             raise NotImplementedError(f"{format=} is not implemented")
 
     def _load_csv(self, filename: str, format: Format = "compute_only") -> None:
-        """Takes an order from a file, and puts messages into it unless it has them."""
+        """Read the order from a CSV file, and insert messages unless it has them."""
         if format == "compute_only":
             super()._load_csv(filename)
             self._prepare_schedule_with_comms(self.pipeline_order)
@@ -175,7 +175,7 @@ class _PipelineScheduleRuntime(PipelineScheduleMulti):
             self._prepare_schedule_with_comms(_read(filename), format)
 
     def _dump_csv(self, filename: str, format: Format = "compute_comms") -> None:
-        """Writes the order, with messages or without."""
+        """Write the order as CSV, with or without messages."""
         _write(filename, self.pipeline_order if format == "compute_only" else self.pipeline_order_with_comms)
 
     def _simulate(self) -> dict[int, list[_Action | None]]:

@@ -1,7 +1,7 @@
-"""In which order the ranks of a pipeline run microbatches through their stages: what each schedule is.
+"""The order of actions that defines each schedule, as functions of the numbers of ranks, stages and microbatches.
 
-Functions of numbers: they give each rank's actions, with None where a rank would wait for others. Only forwards and backwards
-are in them; ``lowering.py`` adds the messages.
+The functions return each rank's forwards and backwards, with None where a rank waits for others. ``lowering.py`` adds
+messages.
 """
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ def _all(stage: int, kind: _ComputationType, microbatches: int) -> list[_Action]
 
 
 def fill_and_drain(ranks: int, microbatches: int) -> Order:
-    """GPipe's: all forwards, then all backwards."""
+    """Return GPipe's order: all forwards, then all backwards."""
     return {rank: [*_all(rank, FORWARD, microbatches), *_all(rank, FULL_BACKWARD, microbatches)] for rank in range(ranks)}
 
 
 def one_forward_one_backward(ranks: int, microbatches: int) -> Order:
-    """1F1B's: as many forwards as there are stages behind, then a forward and a backward in turn."""
+    """Return the order of 1F1B: one forward for each later stage, then forwards and backwards in turn."""
     def of(rank: int) -> Actions:
         ahead = ranks - 1 - rank
         made: Actions = [*_all(rank, FORWARD, ahead)]
-        for i in range(microbatches - ahead):       # PyTorch's list leaves out microbatch 0 on the last rank
+        for i in range(microbatches - ahead):       # PyTorch's list omits microbatch 0 on the last rank.
             made += [_Action(rank, FORWARD, max(ahead, 1) + i), _Action(rank, FULL_BACKWARD, i)]
         return made + [_Action(rank, FULL_BACKWARD, i) for i in range(max(microbatches - ahead, 0), microbatches)]
     return {rank: of(rank) for rank in range(ranks)}
 
 
 def breadth_first(ranks: int, local_stages: int, microbatches: int) -> Order:
-    """Looped BFS's: all microbatches through a rank's first stage, then through its second, and backwards the other way round."""
+    """Return the order of looped BFS: all microbatches through each stage in turn, and backwards in reverse."""
     def of(rank: int) -> Actions:
         stages = range(rank, ranks * local_stages, ranks)
         made: Actions = [None] * rank
@@ -58,19 +58,19 @@ def breadth_first(ranks: int, local_stages: int, microbatches: int) -> Order:
 # ---------------------------------------------------------------- interleaved stages
 
 class _Microbatches:
-    """Which microbatch is a stage's next, for one kind of action."""
+    """Counts the microbatches that each stage has run, for one kind of action."""
 
     def __init__(self, kind: _ComputationType):
         self.kind, self.done = kind, Counter[int]()
 
     def next(self, stage: int) -> _Action:
-        """The stage's next action."""
+        """Return the stage's next action."""
         self.done[stage] += 1
         return _Action(stage, self.kind, self.done[stage] - 1)
 
 
 class Interleaved:
-    """The orders of ranks that each have several stages, ``ranks`` apart: the interleaved 1F1B, and its zero bubble kin."""
+    """The orders of ranks whose stages are ``ranks`` apart: interleaved 1F1B and zero bubble."""
 
     def __init__(self, ranks: int, local_stages: int, microbatches: int):
         self.ranks, self.local_stages, self.microbatches = ranks, local_stages, microbatches
@@ -78,12 +78,12 @@ class Interleaved:
         self.per_round = microbatches // self.rounds
 
     def _warmups(self, rank: int, a_hop: int) -> int:
-        """How many forwards come first: ``a_hop`` more for each rank away from the last one."""
+        """Return the number of forwards before the first backward; each rank before the last adds ``a_hop``."""
         wanted = (self.local_stages - 1) * self.per_round + a_hop * (self.ranks - 1 - rank)
         return min(wanted, self.microbatches * self.local_stages)
 
     def _stages(self, rank: int, warmups: int) -> tuple[Callable[[int], int], Callable[[int], int]]:
-        """Whose turn it is at a step, in forwards and in backwards."""
+        """Return functions that give the stage at a step, for forwards and for backwards."""
         def forward(step: int) -> int:
             return step // self.per_round % self.local_stages * self.ranks + rank
 
@@ -93,7 +93,7 @@ class Interleaved:
         return forward, backward
 
     def alternating(self) -> Order:
-        """Interleaved 1F1B's."""
+        """Return the order of interleaved 1F1B."""
         return {rank: self._alternating(rank) for rank in range(self.ranks)}
 
     def _alternating(self, rank: int) -> Actions:
@@ -108,7 +108,7 @@ class Interleaved:
         return made
 
     def without_bubbles(self) -> Order:
-        """ZB1P's: gradients of parameters fill the time in which a rank would wait."""
+        """Return the order of ZB1P, in which gradients of parameters fill waiting times."""
         return _with_bubbles({rank: self._without_bubbles(rank) for rank in range(self.ranks)}, self.local_stages * self.ranks)
 
     def _without_bubbles(self, rank: int) -> Actions:
@@ -117,7 +117,7 @@ class Interleaved:
         f, i, w = _Microbatches(FORWARD), _Microbatches(BACKWARD_INPUT), _Microbatches(BACKWARD_WEIGHT)
         made: Actions = [*[None] * rank, *[f.next(forward(step)) for step in range(warmups)]]
         made += [None] * (self.ranks - rank - 1 if warmups else 0)
-        weights = iter(range(warmups, warmups + total))     # gradients of parameters come in the order of those of inputs
+        weights = iter(range(warmups, warmups + total))     # The gradients of parameters follow the order of those of inputs.
         for step in range(warmups, warmups + total):
             made += [f.next(forward(step))] if step < total else []
             made.append(i.next(backward(step)))
@@ -127,7 +127,7 @@ class Interleaved:
 
 
 def _with_bubbles(order: Order, stages: int) -> Order:
-    """The same with None where an action would come before another rank's that it needs, if all take equally long."""
+    """Insert None where an action would precede one of another rank that it needs, if all actions take equally long."""
     made: Order = {rank: [] for rank in order}
     at, seen = dict.fromkeys(order, 0), set[_Action]()
     while True:

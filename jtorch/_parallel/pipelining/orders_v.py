@@ -1,6 +1,6 @@
-"""The orders of ranks that have two stages each, the first of all and the last, the second and the last but one: a V.
+"""The orders of ranks with two stages that form a V: the first and the last stage, the second and the last but one, ...
 
-A microbatch goes down the ranks and up again, so that the first rank has the loss. See ``orders.py``.
+A microbatch goes down the ranks and up again, so the first rank has the loss. See ``orders.py``.
 """
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from jtorch._parallel.pipelining.actions import (
 
 
 class _Writer:
-    """Writes a rank's actions: each kind takes a stage's microbatches in order."""
+    """Appends a rank's actions; each kind takes a stage's microbatches in order."""
 
     def __init__(self) -> None:
         self.made: list[_Action | None] = []
         self.done: Counter[tuple[int, _ComputationType]] = Counter()
-        self.waiting: list[_Action] = []        # gradients of parameters that are still to be computed
+        self.waiting: list[_Action] = []        # Gradients of parameters that are still to be computed.
 
     def _next(self, stage: int, kind: _ComputationType) -> _Action:
         counted = BACKWARD_INPUT if kind is FULL_BACKWARD else kind
@@ -32,29 +32,29 @@ class _Writer:
         return _Action(stage, kind, self.done[stage, counted] - 1)
 
     def add(self, stage: int, *kinds: _ComputationType) -> None:
-        """A stage's next actions of these kinds."""
+        """Append a stage's next actions of these kinds."""
         self.made += [self._next(stage, kind) for kind in kinds]
 
     def add_input(self, stage: int, *, whole: bool = False) -> None:
-        """A backward: the whole of it, or the part that others wait for."""
+        """Append a backward: a full one, or one of inputs only, whose weight gradients wait."""
         action = self._next(stage, FULL_BACKWARD if whole else BACKWARD_INPUT)
         self.made.append(action)
         if not whole:
             self.waiting.append(action._replace(computation_type=BACKWARD_WEIGHT))
 
     def add_weight(self) -> None:
-        """The oldest of the gradients of parameters that wait, if any does."""
+        """Append the oldest weight gradient that waits, if there is one."""
         if self.waiting:
             self.made.append(self.waiting.pop(0))
 
     def add_both(self, forward: int, backward: int) -> None:
-        """A stage's forward and another's backward, as one action."""
+        """Append a stage's forward and another's backward as one overlapped action."""
         both = (self._next(forward, FORWARD), self._next(backward, FULL_BACKWARD))
         self.made.append(_Action(-1, OVERLAP_F_B, None, both))
 
 
 def zero_bubble_v(ranks: int, stages: int, microbatches: int) -> Order:
-    """ZBV's: without waiting, if forwards and both parts of backwards take equally long."""
+    """Return the order of ZBV, which has no waiting times if forwards and both parts of backwards take equally long."""
     def of(rank: int) -> list[_Action | None]:
         made = _zero_bubble_v(rank, ranks, stages, max(2 * ranks - 1, microbatches))
         return [*[None] * rank, *[a if a.microbatch_index < microbatches else None for a in made]]
@@ -86,7 +86,7 @@ def _zero_bubble_v(rank: int, ranks: int, stages: int, microbatches: int) -> lis
 
 
 def dual_pipe_v(ranks: int, microbatches: int) -> Order:
-    """DualPipeV's: in the middle a microbatch's forward overlaps with another's backward."""
+    """Return the order of DualPipeV, in whose middle a microbatch's forward overlaps with another's backward."""
     return {rank: _dual_pipe_v(rank, ranks, microbatches) for rank in range(ranks)}
 
 
@@ -102,7 +102,7 @@ def _dual_pipe_v(rank: int, ranks: int, microbatches: int) -> list[_Action | Non
         w.add_weight()
         w.add(up, FORWARD)
     for i in range(microbatches - 2 * ranks + rank + 1):
-        if i == 0 and rank == ranks - 1:        # two actions here make others wait for less
+        if i == 0 and rank == ranks - 1:        # Separate actions here let other ranks wait less.
             w.add(down, FORWARD)
             w.add_input(up, whole=True)
         else:
@@ -116,7 +116,7 @@ def _dual_pipe_v(rank: int, ranks: int, microbatches: int) -> list[_Action | Non
 
 
 def _drain(w: _Writer, rank: int, behind: int, down: int, up: int) -> None:
-    """The last backwards: from the middle on, gradients of parameters come later, where the rank would wait."""
+    """Append the last backwards: from the middle on, weight gradients fill the waiting times."""
     for i in range(2 * (rank + 1)):
         w.add_input(down if i % 2 else up, whole=i <= rank)
     for _ in range(behind):

@@ -1,4 +1,4 @@
-"""Runs one rank's actions of a step, one after another: messages go on while it computes."""
+"""Running one rank's actions of a step in order, while messages proceed."""
 from __future__ import annotations
 
 import logging
@@ -29,7 +29,7 @@ logger = logging.getLogger("torch.distributed.pipelining.schedules")
 
 
 def _batch_p2p(p2p_ops: Sequence[Any], desc: str | None = None) -> list[Any]:
-    """Begins messages: each by itself if all go the same way."""
+    """Begin messages; messages in one direction are begun one by one."""
     for op, side in ((dist.isend, "group_dst"), (dist.irecv, "group_src")):
         if p2p_ops and all(p.op is op for p in p2p_ops):
             return [p.op(p.tensor, group=p.group, tag=p.tag, **{side: p.group_peer}) for p in p2p_ops]
@@ -37,14 +37,14 @@ def _batch_p2p(p2p_ops: Sequence[Any], desc: str | None = None) -> list[Any]:
 
 
 def _wait_batch_p2p(work: Iterable[Any]) -> None:
-    """Waits for messages."""
+    """Wait for messages."""
     for w in work:
         w.wait()
 
 
 @dataclass
 class _PipelineContext:
-    """What a function that the user gives for a kind of action gets to know."""
+    """The context that custom functions of actions get."""
 
     schedule_ref: Any
     arg_mbs: list[tuple] | None = None
@@ -54,9 +54,9 @@ class _PipelineContext:
 
 
 class Run:
-    """A step on one rank: its microbatches, and the messages under way.
+    """A step on one rank: its microbatches, and the pending messages.
 
-    What the user's own functions may ask for (``fwd_recv_ops``, ``bwd_recv_ops``, ``backward_counter``) is the schedule's.
+    The schedule holds what custom functions may read: ``fwd_recv_ops``, ``bwd_recv_ops`` and ``backward_counter``.
     """
 
     def __init__(self, schedule: Any, context: _PipelineContext, return_outputs: bool, loss_kwargs: dict[str, Any] | None):
@@ -70,7 +70,7 @@ class Run:
 
     def all(self, actions: Sequence[_Action], order: Mapping[int, Sequence[_Action | None]] | None = None,
             instead: Mapping[Any, Any] | None = None) -> None:
-        """Does them in order; ``instead`` has the user's functions. What fails is logged within the whole order."""
+        """Run actions in order; ``instead`` maps kinds to custom functions. A failure is logged with the whole order."""
         instead = instead or {}
         for i, action in enumerate(actions):
             try:
@@ -97,9 +97,9 @@ class Run:
     # ------------------------------------------------------------ messages
 
     def _send(self, ops: Sequence[Any]) -> None:
-        """Begins to send, and lets go of what has been sent."""
+        """Begin to send, and drop the sends that are complete."""
         done = [w for w in self.sends if w.is_completed()]
-        _wait_batch_p2p(done)       # which raises what went wrong
+        _wait_batch_p2p(done)       # The wait raises the errors of the sends.
         self.sends = [w for w in self.sends if w not in done] + _batch_p2p(ops)
 
     def _send_forward(self, action: _Action, stage: Any, i: int) -> None:
@@ -153,7 +153,7 @@ class Run:
         stage.backward_weight_one_chunk(i, last_backward=self._is_last(stage))
 
     def _is_last(self, stage: Any) -> bool:
-        """Whether this is a stage's last backward of the step."""
+        """Return whether this is a stage's last backward of the step."""
         counts = self.schedule.backward_counter
         counts[stage.stage_index] += 1
         return counts[stage.stage_index] == self.schedule._n_microbatches
@@ -162,7 +162,7 @@ class Run:
         stage.perform_reduce_grad(self.schedule._n_microbatches if self.schedule.scale_grads else 1)
 
     def _nothing(self, action: _Action, stage: Any, i: Any) -> None:
-        """Modules that ``fully_shard`` has cut gather their parameters in each forward."""
+        """Do nothing: modules sharded by ``fully_shard`` gather their parameters in each forward."""
 
 
 _DONE_BY = {

@@ -1,4 +1,4 @@
-"""What all schedules do: a batch is cut into microbatches, these are run, and what comes of them is put together."""
+"""The common part of schedules: split a batch into microbatches, run them, and merge their results."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -22,18 +22,18 @@ from jtorch.tensor import Tensor
 
 
 class _PipelineSchedule(ABC):
-    """A schedule of any kind.
+    """The base class of schedules.
 
     Args:
-        n_microbatches: into how many parts a batch is cut.
-        loss_fn: the loss of a microbatch's output and target; without it nothing but forwards is run.
-        args_chunk_spec, kwargs_chunk_spec: along which dim inputs are cut; the first, if not given.
-        output_merge_spec: how outputs are put together; along the first dim, if not given.
-        scale_grads: whether gradients are divided by the number of microbatches, as is right if the loss is a mean.
+        n_microbatches: the number of microbatches.
+        loss_fn: a function of a microbatch's output and target that returns the loss; without it only forwards run.
+        args_chunk_spec, kwargs_chunk_spec: the dims along which inputs are split; the first, if None.
+        output_merge_spec: how outputs are merged; along the first dim, if None.
+        scale_grads: whether gradients are divided by the number of microbatches, as a loss that is a mean needs.
 
     """
 
-    _listed: list[Any]      # this rank's stages
+    _listed: list[Any]      # This rank's stages.
     _backward_requires_autograd = True
 
     def __init__(self, n_microbatches: int, loss_fn: Callable[..., Tensor] | None = None,
@@ -46,8 +46,8 @@ class _PipelineSchedule(ABC):
         self._has_backward = loss_fn is not None
         self._internal_losses: list[Tensor] = []
         self._forward_initialized = self._backward_initialized = False
-        self.backward_counter: Counter[int] = Counter()                 # of each stage: the backwards of this step
-        self.fwd_recv_ops: dict[tuple[int, int], list[Any]] = {}        # what a stage and a microbatch wait for
+        self.backward_counter: Counter[int] = Counter()                 # Counts each stage's backwards in this step.
+        self.fwd_recv_ops: dict[tuple[int, int], list[Any]] = {}        # Maps a stage and a microbatch to the pending receives.
         self.bwd_recv_ops: dict[tuple[int, int], list[Any]] = {}
 
     # ------------------------------------------------------------ losses
@@ -70,7 +70,7 @@ class _PipelineSchedule(ABC):
         return None
 
     def _update_losses(self, stages: Any, losses: list | None) -> None:
-        """Puts the microbatches' losses into the user's list, on the rank that has them."""
+        """Copy the microbatches' losses into the user's list, on the rank that has them."""
         if losses is not None and any(stage.is_last for stage in (stages if isinstance(stages, list) else [stages])):
             if len(self._internal_losses) != self._n_microbatches:
                 raise RuntimeError(f"Expecting {self._n_microbatches} losses but got {len(self._internal_losses)}")
@@ -81,7 +81,7 @@ class _PipelineSchedule(ABC):
 
     def _initialize(self, args: tuple[Any, ...], kwargs: dict[str, Any], target: Any,
                     loss_kwargs: dict[str, Any] | None = None) -> bool:
-        """Makes the stages ready, once for steps with a backward and once for those without; whether there was anything to do."""
+        """Prepare the stages once for steps with a backward and once for those without; return whether anything was done."""
         if self._forward_initialized and self._has_backward == self._backward_initialized:
             return False
         self._agree()
@@ -96,10 +96,10 @@ class _PipelineSchedule(ABC):
         return True
 
     def _agree(self) -> None:
-        """Whether tensors are found out by running the stages, which all must do if one of them was not told of its own."""
+        """Agree with the other ranks on whether metadata is inferred; all stages infer if one lacks metadata."""
         stages = [s for s in self._listed if isinstance(s, PipelineStage)]
         if len(stages) < len(self._listed):
-            return      # stages of a traced model know everything
+            return      # Stages of a traced model have all metadata.
         told = [not any(InferenceMode.needs_dynamic(s._user_meta, self._has_backward) for s in stages)]
         if stages[0].group_size > 1:
             told = [told[0]] * stages[0].group_size
@@ -113,33 +113,33 @@ class _PipelineSchedule(ABC):
     def _step_microbatches(self, arg_mbs: list | None = None, kwarg_mbs: list | None = None, target_mbs: list | None = None,
                            losses: list | None = None, return_outputs: bool = True,
                            loss_kwargs: dict[str, Any] | None = None) -> None:
-        """Runs a step of microbatches."""
+        """Run a step of microbatches."""
 
     def _begun(self, arg_mbs: Any, kwarg_mbs: Any, target_mbs: Any, losses: Any, return_outputs: bool, loss_kwargs: Any) -> Run:
-        """A step whose microbatches are checked, on stages that are ready."""
+        """Check the microbatches, prepare the stages, and return the step."""
         arg_mbs, kwarg_mbs = self._check_inputs(arg_mbs, kwarg_mbs, target_mbs, losses)
         self._initialize(arg_mbs[0], kwarg_mbs[0], None if target_mbs is None else target_mbs[0], loss_kwargs)
-        self._internal_losses.clear()       # of a step that has failed
+        self._internal_losses.clear()       # Drops the losses of a step that failed.
         return Run(self, _PipelineContext(self, arg_mbs, kwarg_mbs, target_mbs, losses), return_outputs, loss_kwargs)
 
     def step(self, *args: Any, target: Any = None, losses: list | None = None, return_outputs: bool = True,
              loss_kwargs: dict[str, Any] | None = None, **kwargs: Any) -> Any:
-        """Runs a batch: forward and, if there is a loss, backward. Gradients are added to those that parameters have.
+        """Run a batch: forward, and backward if there is a loss. Gradients accumulate in the parameters.
 
         Args:
-            args: the first stage's inputs: given on the rank that has it.
-            target: what the loss is computed with: given on the rank that has the last stage.
-            losses: a list that gets the microbatches' losses there.
-            return_outputs: whether the last stage's outputs are given back.
-            loss_kwargs: more arguments of the loss.
-            kwargs: arguments of this rank's stages, which are cut like the inputs.
+            args: the first stage's inputs, on the rank that has the stage.
+            target: the target of the loss, on the rank that has the last stage.
+            losses: a list that gets the microbatches' losses on that rank.
+            return_outputs: whether to return the last stage's outputs.
+            loss_kwargs: further arguments of the loss.
+            kwargs: arguments of this rank's stages, which are split like the inputs.
 
         Returns:
-            the last stage's output for the whole batch, on the rank that has it; None on the others.
+            The last stage's output for the whole batch, on the rank that has it; None on the others.
 
         Raises:
-            RuntimeError: gradients are turned off, or a stage fails; PipeliningMetadataError if its tensors are not tensors.
-            DistBackendError: another rank has ended, or sends something else than is expected.
+            RuntimeError: gradients are disabled, or a stage fails; PipeliningMetadataError if its values are no tensors.
+            DistBackendError: another rank has ended, or sends an unexpected tensor.
 
         """
         if self._has_backward and self._backward_requires_autograd and not is_grad_enabled():
@@ -155,7 +155,7 @@ class _PipelineSchedule(ABC):
         return self._merge_outputs(last[0].output_chunks) if last and return_outputs else None
 
     def eval(self, *args: Any, target: Any = None, losses: list | None = None, **kwargs: Any) -> Any:
-        """Runs a batch forward only. See ``step``."""
+        """Run a batch forward only. See ``step``."""
         before, self._has_backward = self._has_backward, False
         try:
             return self.step(*args, target=target, losses=losses, **kwargs)

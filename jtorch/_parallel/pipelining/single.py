@@ -1,4 +1,4 @@
-"""Schedules of ranks that have one stage each: forward only, GPipe, 1F1B."""
+"""Schedules with one stage on each rank: forward only, GPipe, 1F1B."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -25,11 +25,11 @@ _AROUND = {FORWARD: (RECV_F, SEND_F), FULL_BACKWARD: (RECV_B, SEND_B)}
 
 
 class PipelineScheduleSingle(_PipelineSchedule):
-    """What schedules of one stage have in common: they say in which order it gets microbatches (``_turns``).
+    """The base class of schedules with one stage; subclasses give the order of microbatches (``_turns``).
 
     Args:
         stage: this rank's stage.
-        n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads: as in all schedules.
+        n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads: as for all schedules.
 
     """
 
@@ -42,18 +42,18 @@ class PipelineScheduleSingle(_PipelineSchedule):
         self.pipeline_order = self._get_pipeline_order()
 
     def _get_pipeline_order(self) -> Order | None:
-        """The order of all ranks, for those who want to look at it."""
+        """Return the order of all ranks, for inspection."""
         return None
 
     def _reduced(self, order: Order) -> Order:
         return {rank: _add_reduce_grad(actions, self._n_microbatches) for rank, actions in order.items()}
 
     def _turns(self) -> list[tuple[_ComputationType, int]]:
-        """The stage's forwards and backwards, in order."""
+        """Return the stage's forwards and backwards, in order."""
         raise NotImplementedError
 
     def _actions(self) -> list[_Action]:
-        """All that the rank does: a message before each turn and one behind it."""
+        """Return all actions of the rank: each turn with the message before and after it."""
         at = self._stage.stage_index
         made = [_Action(at, kind, i) for turn, i in self._turns() for kind in (_AROUND[turn][0], turn, _AROUND[turn][1])]
         return [*made, _Action(at, REDUCE_GRAD)]
@@ -66,7 +66,7 @@ class PipelineScheduleSingle(_PipelineSchedule):
 
 
 class _ScheduleForwardOnly(PipelineScheduleSingle):
-    """Forwards only; RuntimeError if there is something for a loss."""
+    """Runs forwards only; RuntimeError if a loss is given."""
 
     def _turns(self) -> list[tuple[_ComputationType, int]]:
         return [(FORWARD, i) for i in range(self._n_microbatches)]
@@ -83,7 +83,15 @@ class _ScheduleForwardOnly(PipelineScheduleSingle):
 
 
 class ScheduleGPipe(PipelineScheduleSingle):
-    """All microbatches forward, then all backward. See torch.distributed.pipelining.ScheduleGPipe."""
+    """Runs all microbatches forward, then all backward. See torch.distributed.pipelining.ScheduleGPipe.
+
+    Args:
+        stage: this rank's stage.
+        n_microbatches: the number of microbatches.
+        loss_fn: a function of a microbatch's output and target that returns the loss; without it only forwards run.
+        args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads: as for all schedules.
+
+    """
 
     def _turns(self) -> list[tuple[_ComputationType, int]]:
         return [(kind, i) for kind in (FORWARD, FULL_BACKWARD) for i in range(self._n_microbatches)]
@@ -93,7 +101,7 @@ class ScheduleGPipe(PipelineScheduleSingle):
 
 
 class Schedule1F1B(PipelineScheduleSingle):
-    """One forward and one backward in turn, so that few microbatches are kept. See torch.distributed.pipelining.Schedule1F1B.
+    """Runs forwards and backwards in turn, so that few microbatches are kept. See torch.distributed.pipelining.Schedule1F1B.
 
     Raises:
         ValueError: fewer microbatches than stages.

@@ -1,4 +1,4 @@
-"""Where a model says that it may be cut. What listens (a tracer) is told; without it nothing happens."""
+"""Split points of a model. A tracer listens for them; without a tracer they have no effect."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -11,14 +11,14 @@ _listening: list[Callable[[Any], None]] = []
 
 
 class SplitPoint(Enum):
-    """On which side of a module a model is cut. See torch.distributed.pipelining.SplitPoint."""
+    """The side of a module on which a model is split. See torch.distributed.pipelining.SplitPoint."""
 
     BEGINNING = 1
     END = 2
 
 
 def pipe_split() -> None:
-    """Says in a forward that a new stage begins here; does nothing unless ``pipeline`` traces it."""
+    """Mark the beginning of a new stage in a forward; only ``pipeline``'s tracing reads the mark."""
     _tell(None)
 
 
@@ -29,7 +29,7 @@ def _tell(module: Any) -> None:
 
 @contextmanager
 def listening(listener: Callable[[Any], None]) -> Iterator[None]:
-    """Has a function be told of places to cut: the module that is to be cut from others, or None where a forward says so."""
+    """Register a listener for split points in this block; it gets the module to separate, or None for ``pipe_split``."""
     _listening.append(listener)
     try:
         yield
@@ -53,7 +53,7 @@ _FORWARDS = {SplitPoint.BEGINNING: _split_before_forward, SplitPoint.END: _split
 
 
 def annotate_split_points(mod: Any, spec: dict[str, SplitPoint]) -> None:
-    """Has modules of ``mod`` say where it may be cut; AttributeError if there is no such module, ValueError of another point."""
+    """Mark modules of ``mod`` as split points; AttributeError if a module does not exist, ValueError for an unknown point."""
     for path, point in spec.items():
         *above, name = path.split(".")
         parent = mod

@@ -1,4 +1,4 @@
-"""A stage: a part of a model that one rank runs, with one microbatch at a time."""
+"""A stage: a part of a model that one rank runs on one microbatch at a time."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -22,18 +22,18 @@ from jtorch.tensor import Tensor
 
 
 class _PipelineStageBase(_Transfers, ABC):
-    """What stages of both kinds do: ``PipelineStage``, and those that are made from a traced model.
+    """The base class of ``PipelineStage`` and of stages of a traced model.
 
     Args:
         submodule: the part of the model.
-        stage_index, num_stages: which of how many stages it is.
-        device: where tensors are received.
-        group: the ranks of the pipeline; all, if not given.
-        dw_builder: gives, behind each backward, a function that computes the parameters' gradients: for modules whose own
-            backward leaves them out.
+        stage_index, num_stages: the index of the stage, and the number of stages.
+        device: the device on which tensors are received.
+        group: the ranks of the pipeline; all, if None.
+        dw_builder: a function that returns, after each backward, a function that computes the parameters' gradients; for
+            modules whose own backward omits these.
 
     Raises:
-        ValueError: no such stage.
+        ValueError: an index outside the stages.
         RuntimeError: more ranks than stages.
 
     """
@@ -48,7 +48,8 @@ class _PipelineStageBase(_Transfers, ABC):
         self.group_rank, self.group_size = dist.get_rank(group), dist.get_world_size(group)
         if self.group_size > num_stages:
             raise RuntimeError(f"Pipeline group size {self.group_size} cannot be larger than number of stages {num_stages}")
-        self.backward_state: dict[int, tuple] = {}      # of microbatches whose parameters' gradients are still to come
+        # Maps microbatches whose weight gradients are pending to their backward state.
+        self.backward_state: dict[int, tuple] = {}
         self.dw_runner: dict[int, Callable[..., None]] = {}
         self.output_chunks: list[Any] = []
         self.has_backward = False
@@ -59,45 +60,45 @@ class _PipelineStageBase(_Transfers, ABC):
     @abstractmethod
     def _prepare_forward_infra(self, num_microbatches: int, args: Any, kwargs: dict[str, Any] | None = None,
                                has_backward: bool = False) -> Any:
-        """Makes places for what will be received, before the first step."""
+        """Prepare the receive buffers, before the first step."""
 
     @abstractmethod
     def _prepare_backward_infra(self, num_microbatches: int, loss_fn: Callable | None = None, target: Any = None,
                                 received_grad_meta: Any = None, loss_kwargs: dict[str, Any] | None = None) -> Any:
-        """Makes places for the gradients that will be received, before the first step with a backward."""
+        """Prepare the receive buffers of gradients, before the first step with a backward."""
 
     @abstractmethod
     def _create_grad_recv_info(self, act_send_info: dict) -> tuple[_RecvInfo, ...]:
-        """Places for the gradients of one microbatch's outputs."""
+        """Return the receive buffers for the gradients of one microbatch's outputs."""
 
     def _setup_backward_recv_info(self, num_microbatches: int) -> None:
         self.chunks = num_microbatches
         self.grad_recv_info = {i: self._create_grad_recv_info(self.act_send_info) for i in range(num_microbatches)}
 
     def _validate(self, what: str, expected: Metas | None, actual: tuple) -> None:
-        """Compares tensors with what is expected, if TORCH_DISTRIBUTED_DEBUG=DETAIL asks for it."""
+        """Compare tensors with expected metadata, if TORCH_DISTRIBUTED_DEBUG=DETAIL."""
         if self._runtime_validate:
             if expected is None:
                 raise PipeliningMetadataError(f"Stage {self.stage_index} {what}: no metadata available")
             validate_tensors_metadata(f"Stage {self.stage_index} {what}", expected, actual)
 
     def clear_runtime_states(self) -> None:
-        """Forgets the last step's microbatches."""
+        """Drop the microbatches of the last step."""
         self.fwd_cache.clear()
         self.output_chunks.clear()
 
     # ------------------------------------------------------------ forward
 
     def forward_maybe_with_nosync(self, *args: Any, **kwargs: Any) -> Any:
-        """The module's forward."""
+        """Run the module's forward."""
         return run_forward(self.submod, args, kwargs)
 
     def forward_one_chunk(self, fwd_chunk_id: int, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None,
                           save_forward_output: bool = True) -> Any:
-        """A microbatch's forward: of the user's inputs, in the first stage, or of what has been received.
+        """Run a microbatch's forward on the user's inputs, in the first stage, or on received tensors.
 
         Raises:
-            RuntimeError: the module's forward fails; the message says what it was given.
+            RuntimeError: the module's forward fails; the message describes its inputs.
 
         """
         given = args if self.is_first else self._retrieve_recv_activations(fwd_chunk_id)
@@ -120,10 +121,11 @@ class _PipelineStageBase(_Transfers, ABC):
 
     def backward_one_chunk(self, bwd_chunk_id: int, loss: Any = None, full_backward: bool = True,
                            last_backward: bool = False) -> None:
-        """A microbatch's backward, once for each: from the loss, in the last stage, or from the gradients that were received.
+        """Run a microbatch's backward, from the loss in the last stage, or from received gradients. Call it once for each
+        microbatch.
 
-        Without ``full_backward`` parameters' gradients are left to ``backward_weight_one_chunk``. Behind the ``last_backward``
-        of a step DDP averages gradients.
+        Without ``full_backward`` the parameters' gradients are left to ``backward_weight_one_chunk``. DDP averages gradients
+        after a step's ``last_backward``.
         """
         if not self.has_backward:
             return
@@ -133,17 +135,17 @@ class _PipelineStageBase(_Transfers, ABC):
         if grads is not None:
             self._validate("backward input (output_grads)", self._stage_meta.output_grads, grads)
         found = self._backward(bwd_chunk_id, loss if self.is_last else outputs, grads, inputs, full_backward, last_backward)
-        found = found[:len(self._stage_meta.inputs or ())]      # not those of keyword arguments, which stay here
+        found = found[:len(self._stage_meta.inputs or ())]      # Gradients of keyword arguments stay in this stage.
         if not self.is_first:
             self._validate("backward output (input_grads)", self._stage_meta.input_grads, found)
         self.bwd_cache[bwd_chunk_id] = found
         if self.is_last and not self.is_first:
             for t in outputs:
                 if isinstance(t, Tensor) and not t._is_view():
-                    t.detach_()     # the user gets it, and needs no history
+                    t.detach_()     # The user gets the tensor, which needs no history.
 
     def _backward(self, i: int, outputs: Any, grads: Any, inputs: list, full: bool, last: bool) -> tuple[Tensor | None, ...]:
-        """The gradients of a microbatch's inputs; what is left to do is kept."""
+        """Return the gradients of a microbatch's inputs, and keep the state of pending weight gradients."""
         whole = partial(stage_backward, outputs, grads, inputs)
         if self.dw_builder is not None:
             found = run_backward(self.submod, whole, last)
@@ -155,7 +157,7 @@ class _PipelineStageBase(_Transfers, ABC):
         if full:
             return run_backward(self.submod, whole, last)
         found, groups = (), None
-        if not self.is_first:       # nobody waits for gradients of the user's inputs
+        if not self.is_first:       # The gradients of the user's inputs are not needed.
             outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
             found, groups = run_backward(self.submod, partial(stage_backward_input, outputs, grads, inputs,
                                                               self.submod.parameters()), last)
@@ -164,7 +166,7 @@ class _PipelineStageBase(_Transfers, ABC):
         return found
 
     def backward_weight_one_chunk(self, bwd_chunk_id: int, last_backward: bool = False) -> None:
-        """The parameters' gradients that ``backward_one_chunk(full_backward=False)`` left out; AssertionError without it."""
+        """Compute the weight gradients that ``backward_one_chunk(full_backward=False)`` left out; AssertionError without it."""
         if not self.has_backward:
             return
         if bwd_chunk_id not in self.dw_runner:
@@ -180,13 +182,13 @@ class _PipelineStageBase(_Transfers, ABC):
         run_backward(self.submod, left, last_backward)
 
     def scale_grads(self, grad_scale_factor: int) -> None:
-        """Divides the parameters' gradients, once a step: by the number of microbatches, if the loss is a mean."""
+        """Divide the parameters' gradients, once a step, by the number of microbatches if the loss is a mean."""
         if grad_scale_factor != 1:
             for p in self.submod.parameters():
                 if p.grad is not None:
                     p.grad.div_(grad_scale_factor)
 
     def perform_reduce_grad(self, grad_scale_factor: int) -> None:
-        """What is done behind a step's last backward: gradients are reduced over ranks, and divided."""
+        """Reduce the gradients over ranks and divide them, after a step's last backward."""
         reduce_gradients(self.submod)
         self.scale_grads(grad_scale_factor)

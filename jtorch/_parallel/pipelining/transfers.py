@@ -1,4 +1,4 @@
-"""The tensors that a stage sends and receives: activations to the next stage, gradients to the one before."""
+"""The tensors that a stage sends and receives: activations to the next stage, gradients to the previous one."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from jtorch.tensor import Tensor
 
 
 class _RecvInfo:
-    """Where an input comes from: another stage, whose tensor is received into ``buffer``, or the user ("root")."""
+    """The source of an input: another stage, whose tensor is received into ``buffer``, or the user ("root")."""
 
     def __init__(self, input_name: str, source: int | None, buffer: Tensor | None, tensor_meta: _TensorMeta | None, *,
                  is_root_arg: bool = False):
@@ -35,7 +35,7 @@ class _RecvInfo:
 
 
 class _Transfers:
-    """What a stage has of its neighbours. Each microbatch has places of its own, which all steps use."""
+    """A stage's exchange with its neighbours. Each microbatch has its own buffers, which all steps reuse."""
 
     stage_index: int
     num_stages: int
@@ -45,22 +45,22 @@ class _Transfers:
     stage_index_to_group_rank: dict[int, int]
 
     def __init__(self) -> None:
-        self.chunks: int | None = None      # the number of microbatches
+        self.chunks: int | None = None      # The number of microbatches.
         self.args_recv_info: dict[int, tuple[_RecvInfo, ...]] = {}
         self.grad_recv_info: dict[int, tuple[_RecvInfo, ...]] = {}
-        self.act_send_info: dict[int, list] = {}        # of each output: the stages that get it
-        self.fwd_cache: dict[int, tuple[tuple, list]] = {}      # of each microbatch: outputs, and what was given
-        self.bwd_cache: dict[int, tuple[Tensor | None, ...]] = {}   # gradients of what was given
+        self.act_send_info: dict[int, list] = {}        # Maps each output to the stages that receive it.
+        self.fwd_cache: dict[int, tuple[tuple, list]] = {}      # Maps each microbatch to its outputs and inputs.
+        self.bwd_cache: dict[int, tuple[Tensor | None, ...]] = {}   # Maps each microbatch to the gradients of its inputs.
         self._stage_meta = _StageMeta()
 
     @property
     def is_first(self) -> bool:
-        """Whether it gets the user's inputs."""
+        """Whether the stage gets the user's inputs."""
         return self.stage_index == 0
 
     @property
     def is_last(self) -> bool:
-        """Whether it gives the loss."""
+        """Whether the stage computes the loss."""
         return self.stage_index == self.num_stages - 1
 
     def _check_chunk_id(self, chunk_id: int) -> None:
@@ -70,13 +70,13 @@ class _Transfers:
             raise RuntimeError(f"Chunk id {chunk_id} is out of range [0, {self.chunks})")
 
     def _received(self, i: int) -> list[_RecvInfo]:
-        """Where the inputs of a microbatch come that other stages give."""
+        """Return the inputs of a microbatch that come from other stages."""
         return [info for info in self.args_recv_info[i] if not info.is_root_arg]
 
     # ------------------------------------------------------------ messages
 
     def _resolve_peer_global_rank(self, stage_idx: int) -> int:
-        """The rank that runs a stage."""
+        """Return the rank that runs a stage."""
         return dist.get_global_rank(self.group or dist._get_default_group(), self.stage_index_to_group_rank[stage_idx])
 
     def _sends(self, tensor: Tensor, stage: int) -> dist.P2POp:
@@ -87,20 +87,20 @@ class _Transfers:
                 for info in recv_infos if info.buffer is not None and info.source is not None]
 
     def get_fwd_recv_ops(self, fwd_chunk_id: int) -> list[dist.P2POp]:
-        """What brings a microbatch's inputs."""
+        """Return the receives of a microbatch's inputs."""
         return self._get_recv_ops(self.args_recv_info[fwd_chunk_id])
 
     def get_bwd_recv_ops(self, bwd_chunk_id: int) -> list[dist.P2POp]:
-        """What brings the gradients of a microbatch's outputs."""
+        """Return the receives of the gradients of a microbatch's outputs."""
         return self._get_recv_ops(self.grad_recv_info[bwd_chunk_id]) if self.has_backward and not self.is_last else []
 
     def get_fwd_send_ops(self, fwd_chunk_id: int) -> list[dist.P2POp]:
-        """What sends a microbatch's outputs on."""
+        """Return the sends of a microbatch's outputs."""
         return [self._sends(out.detach(), stage) for i, out in enumerate(self.fwd_cache[fwd_chunk_id][0])
                 for stage in self.act_send_info[i] if stage is not None]
 
     def get_bwd_send_ops(self, bwd_chunk_id: int) -> list[dist.P2POp]:
-        """What sends the gradients of a microbatch's inputs back: zeros, where there is none and one is expected."""
+        """Return the sends of the gradients of a microbatch's inputs, with zeros for expected gradients that are None."""
         if not self.has_backward or self.is_first:
             return []
         self._check_chunk_id(bwd_chunk_id)
@@ -116,23 +116,23 @@ class _Transfers:
         return made
 
     def _grad_meta(self, i: int) -> _TensorMeta | None:
-        """What the stage before expects as the gradient of an input."""
+        """Return the metadata of an input's gradient that the previous stage expects."""
         known: Metas = self._stage_meta.input_grads or _derive_grad_metas(self._stage_meta.inputs or ())
         return known[i]
 
     # ------------------------------------------------------------ within a rank
     #
-    # Where two stages that follow one another are on the same rank (at the turn of a V), tensors are handed on.
+    # If two consecutive stages are on the same rank, as at the turn of a V, tensors are handed over without a message.
 
     def set_local_fwd_input(self, prev_stage_outputs: Any, mb_index: int) -> None:
-        """Takes another stage's outputs as a microbatch's inputs."""
+        """Set a microbatch's inputs to another stage's outputs."""
         for info, tensor in zip(self._received(mb_index), output_tuple(prev_stage_outputs), strict=True):
             if not isinstance(tensor, Tensor):
                 raise AssertionError(f"expected tensor values as outputs from prev stage, got {type(tensor)}")
             info.buffer = tensor.detach()
 
     def get_local_bwd_output(self, mb_index: int) -> tuple[Tensor | None, ...]:
-        """The gradients of a microbatch's inputs."""
+        """Return the gradients of a microbatch's inputs."""
         if not self.has_backward:
             raise AssertionError("can't steal_bwd_input if this stage doesn't have backward")
         if self.is_first:
@@ -141,7 +141,7 @@ class _Transfers:
         return self.bwd_cache.pop(mb_index)
 
     def set_local_bwd_input(self, next_stage_bwd_outputs: tuple[Tensor | None, ...], mb_index: int) -> None:
-        """Takes gradients of another stage's inputs as those of a microbatch's outputs."""
+        """Set the gradients of a microbatch's outputs to those of another stage's inputs."""
         if not isinstance(next_stage_bwd_outputs, tuple):
             raise AssertionError(f"Expected tuple, got {type(next_stage_bwd_outputs)}")
         if not self.has_backward:
@@ -157,7 +157,7 @@ class _Transfers:
     # ------------------------------------------------------------ what has come
 
     def _retrieve_recv_activations(self, fwd_chunk_id: int) -> tuple[Tensor, ...]:
-        """A microbatch's inputs: leaves, at which its backward ends."""
+        """Return a microbatch's inputs as leaves, at which its backward ends."""
         made = []
         for info in self._received(fwd_chunk_id):
             if info.buffer is None or info.tensor_meta is None:
@@ -167,5 +167,5 @@ class _Transfers:
         return tuple(made)
 
     def _retrieve_recv_grads(self, bwd_chunk_id: int) -> tuple[Tensor | None, ...]:
-        """The gradients of a microbatch's outputs: None of those that have none."""
+        """Return the gradients of a microbatch's outputs, with None for outputs that have none."""
         return tuple([info.buffer for info in self.grad_recv_info[bwd_chunk_id]])

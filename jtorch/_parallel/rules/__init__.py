@@ -1,4 +1,4 @@
-"""The rules of ops: from a call's arguments to how it may be split (RULES), or what is done in its place (HANDLERS)."""
+"""Sharding rules. RULES maps a function to its rule, and HANDLERS maps one to a replacement."""
 from __future__ import annotations
 
 from jtorch._parallel.rules import elementwise, making, matrices, normalization, reductions, shapes, views

@@ -1,4 +1,4 @@
-"""What rules are made with: their registry, and the arguments of a call by name."""
+"""The registry of sharding rules, and access to a call's arguments by position or name."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ MISSING: Any = object()
 
 
 def rule(*names: str) -> Callable:
-    """Registers the rule of these functions."""
+    """Register the sharding rule of these functions."""
     def register(make: Callable) -> Callable:
         RULES.update(dict.fromkeys(names, make))
         return make
@@ -21,7 +21,7 @@ def rule(*names: str) -> Callable:
 
 
 def handler(*names: str) -> Callable:
-    """Registers what is done in place of these functions; it may decline by NotImplemented."""
+    """Register a replacement of these functions, which may decline by returning NotImplemented."""
     def register(do: Callable) -> Callable:
         HANDLERS.update(dict.fromkeys(names, do))
         return do
@@ -29,26 +29,26 @@ def handler(*names: str) -> Callable:
 
 
 def dtensors(*trees: Any) -> list[DTensor]:
-    """The DTensors in some arguments, in order."""
+    """Return the DTensors in some arguments, in order."""
     return [t for t in flatten(trees)[0] if isinstance(t, DTensor)]
 
 
 def argument(args: tuple, kwargs: dict, at: int, *names: str, default: Any = None) -> Any:
-    """An argument by its position or one of its names."""
+    """Return an argument by its position or one of its names."""
     if at < len(args):
         return args[at]
     return next((kwargs[n] for n in names if n in kwargs), default)
 
 
 def with_argument(args: tuple, kwargs: dict, at: int, name: str, value: Any) -> tuple[tuple, dict]:
-    """The arguments with another at this place."""
+    """Return the arguments with the one at this position or name replaced."""
     if at < len(args):
         return (*args[:at], value, *args[at + 1:]), kwargs
     return args, {**kwargs, name: value}
 
 
 def front(dim: int, ndim: int) -> int:
-    """A dim counted from the front; IndexError where there is none."""
+    """Return a non-negative dim; IndexError if it is out of range."""
     n = max(ndim, 1)
     if not -n <= dim < n:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
@@ -56,7 +56,7 @@ def front(dim: int, ndim: int) -> int:
 
 
 def fronts(dims: Any, ndim: int) -> tuple[int, ...]:
-    """Dims counted from the front; all of them for None or an empty list."""
+    """Return non-negative dims; all dims, for None or an empty list."""
     if dims is None or (isinstance(dims, (tuple, list)) and not dims):
         return tuple(range(ndim))
     return tuple([front(d, ndim) for d in (dims if isinstance(dims, (tuple, list)) else [dims])])

@@ -1,4 +1,4 @@
-"""Ops that look at each element by itself: split however their arguments are."""
+"""Elementwise ops, which are split as their arguments are."""
 from __future__ import annotations
 
 from typing import Any
@@ -8,7 +8,7 @@ from jtorch._parallel.rules.arguments import RULES, dtensors, handler
 from jtorch.ops.registry import OPS
 from jtorch.tensor import Tensor
 
-# Which arguments may be terms of a sum: both of a sum, one of a product, the first of a quotient.
+# Arguments that may be Partial: both of a sum, one of a product, the dividend of a quotient.
 _BOTH = {"add", "sub", "rsub", "subtract"}
 _ONE = {"neg", "negative", "positive", "clone", "contiguous", "to", "float", "double", "half", "bfloat16", "type", "detach",
         "alias", "real", "type_as"}
@@ -21,7 +21,7 @@ _FURTHER = ("clone contiguous to float double half bfloat16 int long short bool 
 
 
 def broadcast_labels(shapes: list[tuple[int, ...]]) -> tuple[list[tuple], tuple]:
-    """Labels of arguments that are broadcast to one another, and of the result."""
+    """Return the labels of arguments that broadcast with each other, and those of the result."""
     ndim = max([len(s) for s in shapes], default=0)
     wide = [max([s[d - ndim + len(s)] for s in shapes if d - ndim + len(s) >= 0]) for d in range(ndim)]
     if any(0 in s for s in shapes):
@@ -31,8 +31,8 @@ def broadcast_labels(shapes: list[tuple[int, ...]]) -> tuple[list[tuple], tuple]
 
 
 def elementwise(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """The rule of an op that looks at each element by itself."""
-    from jtorch._parallel.calls import name_of  # names are known there
+    """Return the rule of an elementwise op."""
+    from jtorch._parallel.calls import name_of  # The imported module knows the ops' names.
     given = dtensors(args, kwargs)
     ins, out = broadcast_labels([t._spec.shape for t in given])
     return Rule(ins, [out], linear=_linear(name_of(func), args, kwargs, len(given)))
@@ -69,7 +69,7 @@ def _detach(func: Any, args: tuple, kwargs: dict) -> Any:
 
 @handler("item", "__float__", "__int__", "__bool__", "tolist", "numpy", "__index__", "__complex__", "__array__", "is_nonzero")
 def _read(func: Any, args: tuple, kwargs: dict) -> Any:
-    """What a program reads: of all of it."""
+    """Run a function that reads values on whole tensors."""
     from jtorch._parallel.full_tensor import full_tensors
     return func(*full_tensors(args), **kwargs)
 

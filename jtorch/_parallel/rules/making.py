@@ -1,4 +1,4 @@
-"""Random numbers, and tensors made like others: each rank takes its part of what one process alone would draw."""
+"""Random numbers and tensors like others: each rank takes its shard of what one process would draw."""
 from __future__ import annotations
 
 from typing import Any
@@ -13,18 +13,18 @@ from jtorch._parallel.rules.arguments import argument, handler
 
 
 def part_of(full: Any, spec: Layout) -> Any:
-    """This rank's part of what all ranks have."""
+    """Return this rank's shard of a tensor that all ranks have."""
     return redistribute_without_gradient(full, spec.mesh, spec.shape, (Replicate(),) * spec.mesh.ndim, spec.placements)
 
 
 def _drawn(spec: Layout) -> Layout:
-    """Where random numbers lie that are drawn for a tensor: a sum's terms are none."""
+    """Return the layout of random numbers for a tensor; Partial placements become replicated."""
     return Layout(spec.mesh, of_gradient(spec.placements), spec.shape, spec.stride)
 
 
 @handler("normal", "uniform", "bernoulli", "exponential", "random", "cauchy", "log_normal", "geometric")
 def draw(func: Any, args: tuple, kwargs: dict) -> Any:
-    """Fills a tensor with random numbers."""
+    """Fill a tensor with random numbers, in place."""
     x, name = args[0], func.__name__
     if not isinstance(x, DTensor) or not name.endswith("_"):
         return NotImplemented
@@ -36,7 +36,7 @@ def draw(func: Any, args: tuple, kwargs: dict) -> Any:
 
 @handler("rand_like", "randn_like", "randint_like")
 def draw_like(func: Any, args: tuple, kwargs: dict) -> Any:
-    """Random numbers for a tensor of the same shape."""
+    """Return a tensor of random numbers with the argument's shape."""
     spec = _drawn(args[0]._spec)
     with switched_off():
         full = func(empty(spec.shape, dtype=args[0].dtype), *args[1:], **kwargs)
@@ -45,7 +45,7 @@ def draw_like(func: Any, args: tuple, kwargs: dict) -> Any:
 
 @handler("dropout", "native_dropout")
 def dropout(func: Any, args: tuple, kwargs: dict) -> Any:
-    """Elements are left out as one process alone would."""
+    """Drop the elements that one process would drop."""
     x, training = args[0], argument(args, kwargs, 2, "training", default=True)
     p = argument(args, kwargs, 1, "p", default=0.5)
     if not isinstance(x, DTensor) or getattr(func, "__name__", "") != "dropout":
@@ -60,7 +60,7 @@ def dropout(func: Any, args: tuple, kwargs: dict) -> Any:
 
 @handler("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor")
 def new(func: Any, args: tuple, kwargs: dict) -> Any:
-    """A tensor that all ranks have; of the same shape, one that lies alike."""
+    """Return a replicated tensor, or one with the argument's placements if it has the argument's shape."""
     x = args[0]
     with switched_off():
         made = func(local_of(x), *args[1:], **kwargs)
@@ -71,5 +71,5 @@ def new(func: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def on_all(made: Any, mesh: Any, shape: tuple[int, ...]) -> DTensor:
-    """A tensor that all ranks have."""
+    """Wrap a tensor that all ranks have as a replicated DTensor."""
     return wrapped(made, Layout(mesh, (Replicate(),) * mesh.ndim, shape, contiguous_stride(shape)))

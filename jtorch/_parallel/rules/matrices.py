@@ -1,4 +1,4 @@
-"""Products: rows and columns may be split, and what is summed over."""
+"""Products of matrices: rows, columns and the summed dim can be split."""
 from __future__ import annotations
 
 from typing import Any
@@ -18,7 +18,7 @@ def _batch(labels: tuple) -> tuple:
 
 @rule("mm", "matmul", "bmm", "mv", "dot", "inner", "vdot")
 def product(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Of matrices, of batches of them, of vectors."""
+    """Return the rule of products of matrices, batches of matrices and vectors."""
     given = dtensors(args, kwargs)
     if len(given) != 2:
         return None
@@ -32,7 +32,7 @@ def product(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @handler("linear")
 def linear_in_terms(func: Any, args: tuple, kwargs: dict) -> Any:
-    """Where the sum over features is split, each rank adds a part of the bias."""
+    """Add a term of the bias on each rank, if the sum over features is split."""
     x, weight, bias = args[0], argument(args, kwargs, 1, "weight"), argument(args, kwargs, 2, "bias")
     if not (isinstance(x, DTensor) and isinstance(weight, DTensor) and isinstance(bias, DTensor)):
         return NotImplemented
@@ -46,7 +46,7 @@ def linear_in_terms(func: Any, args: tuple, kwargs: dict) -> Any:
 
 @rule("linear")
 def linear(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """x Wᵀ + b."""
+    """Return the rule of x Wᵀ + b."""
     given = dtensors(args, kwargs)
     x, weight = given[:2]
     batch = tuple([("batch", d) for d in range(len(x._spec.shape) - 1)])
@@ -59,7 +59,7 @@ def linear(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @rule("addmm", "baddbmm", "addmv", "addbmm")
 def with_sum(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """A product that is added to something."""
+    """Return the rule of a product that is added to a tensor."""
     given = dtensors(args, kwargs)
     name = getattr(func, "__name__", "").rstrip("_")
     if len(given) != 3 or name not in ("addmm", "baddbmm"):
@@ -75,7 +75,7 @@ def with_sum(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @rule("einsum")
 def einsum(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Letters are labels."""
+    """Return the rule of an einsum, whose letters are the labels."""
     equation = args[0]
     given = dtensors(args, kwargs)
     if not isinstance(equation, str) or "->" not in equation or "." in equation or len(given) != equation.count(",") + 1:
@@ -90,7 +90,7 @@ def einsum(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @rule("scaled_dot_product_attention")
 def attention(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Split by batch and head."""
+    """Return the rule of attention, which is split by batch and head."""
     given = dtensors(args, kwargs)
     if len(given) != 3 or argument(args, kwargs, 3, "attn_mask") is not None or any(len(t._spec.shape) != 4 for t in given) \
             or len({t._spec.shape[1] for t in given}) != 1:
@@ -101,7 +101,7 @@ def attention(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @rule("conv1d", "conv2d", "conv3d")
 def convolution(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Split by batch, or by the channels that come out."""
+    """Return the rule of convolutions, which are split by batch or output channels."""
     given = dtensors(args, kwargs)
     ndim = len(given[0]._spec.shape)
     if ndim != len(given[1]._spec.shape):

@@ -16,7 +16,7 @@ from jtorch._parallel.rules.arguments import argument, dtensors, handler, rule
 
 @rule("layer_norm", "rms_norm")
 def layer_norm(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """Split along the dims that come before those that are normalized."""
+    """Return the rule of layer_norm, which is split along the dims that are not normalized."""
     given, shape = dtensors(args, kwargs), argument(args, kwargs, 1, "normalized_shape")
     inner = 1 if isinstance(shape, int) else len(shape)
     labels = (*range(len(given[0]._spec.shape) - inner), *(None,) * inner)
@@ -25,7 +25,7 @@ def layer_norm(func: Any, args: tuple, kwargs: dict) -> Rule:
 
 @rule("group_norm", "instance_norm")
 def group_norm(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """Split by batch."""
+    """Return the rule of group_norm, which is split by batch."""
     given = dtensors(args, kwargs)
     labels = ("batch", *(None,) * (len(given[0]._spec.shape) - 1))
     return Rule([labels, *[(None,) for _ in given[1:]]], [labels])
@@ -36,7 +36,7 @@ _state = {"over_classes": False}
 
 @contextlib.contextmanager
 def loss_parallel() -> Iterator[None]:
-    """Meanwhile cross_entropy leaves logits split by class where they are.
+    """Let cross_entropy in this block compute on logits that are sharded by class, without gathering them.
 
     See torch.distributed.tensor.parallel.loss_parallel.
     """
@@ -49,7 +49,7 @@ def loss_parallel() -> Iterator[None]:
 
 @handler("cross_entropy", "nll_loss")
 def loss_of_classes(func: Any, args: tuple, kwargs: dict) -> Any:
-    """The loss of each element, and its mean over those that count."""
+    """Compute the loss of each element on shards, and its mean over the elements that are not ignored."""
     x, target = args[0], argument(args, kwargs, 1, "target")
     reduction = argument(args, kwargs, 6, "reduction", default="mean")
     ignored = argument(args, kwargs, 4, "ignore_index", default=-100)
@@ -76,14 +76,14 @@ def _each(func: Any, x: DTensor, target: DTensor, ignored: int) -> DTensor:
     split = [i for i, p in enumerate(x._spec.placements) if p == Shard(dim)]
     if _state["over_classes"] and split and func.__name__ == "cross_entropy":
         return _each_of_parts(x, target, ignored, dim, split)
-    from jtorch._parallel.calls import by_rule  # the calls that rules are for
+    from jtorch._parallel.calls import by_rule  # The rule runs by the same path as other calls.
     labels = tuple([d for d in range(len(x._spec.shape)) if d != dim])
     full = tuple([None if d == dim else d for d in range(len(x._spec.shape))])
     return by_rule(func, Rule([full, labels], [labels]), (x, target), {"ignore_index": ignored, "reduction": "none"})
 
 
 def _each_of_parts(x: DTensor, target: DTensor, ignored: int, dim: int, split: list[int]) -> DTensor:
-    """log Σ exp(x) - x[target], where each rank has some of the classes."""
+    """Compute log Σ exp(x) - x[target] where each rank has some of the classes."""
     mesh, spec = x._spec.mesh, x._spec
     if len(split) != 1:
         raise NotImplementedError("loss_parallel over more than one dimension of the mesh is not built")
@@ -103,5 +103,5 @@ def _each_of_parts(x: DTensor, target: DTensor, ignored: int, dim: int, split: l
 
 
 def _behind(p: Any, dim: int) -> Any:
-    """A placement without the dim of classes."""
+    """Return a placement for the tensor without the class dim."""
     return Shard(p.dim - 1) if isinstance(p, Shard) and p.dim > dim else p

@@ -1,4 +1,4 @@
-"""Sums and their like: what is split along a dim that is reduced gives terms of the result."""
+"""Reductions: splitting a reduced dim gives terms of the result."""
 from __future__ import annotations
 
 from typing import Any
@@ -22,26 +22,26 @@ def _keeps(args: tuple, kwargs: dict, at: int) -> bool:
 
 @rule("sum", "nansum", "mean", "amax", "amin")
 def reduction(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """Over some dims, or all."""
+    """Return the rule of a reduction over some dims or all."""
     x, name = args[0], func.__name__
     labels = tuple(range(len(x._spec.shape)))
     dims = argument(args, kwargs, 1, "dim", "axis")
     if dims is not None and not isinstance(dims, (int, tuple, list)):
-        dims = None      # a dtype
+        dims = None      # The argument is a dtype.
     where = fronts(dims, len(labels))
     terms = ((True,),) if name in ("sum", "mean") else ()
     return Rule([labels], [_out(labels, where, _keeps(args, kwargs, 2))], _kind(name, x), terms)
 
 
 def _kind(name: str, x: DTensor) -> str | None:
-    """How terms are put together; None where that has no gradient."""
+    """Return the reduction that combines the terms; None if it has no gradient and one is needed."""
     kind = _SUMS[name]
     return kind if kind in ("sum", "avg") or not (x.requires_grad and is_grad_enabled()) else None
 
 
 @rule("max", "min", "prod", "all", "any")
 def with_or_without_dim(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Over all dims, or, with indices, over one that is not split then."""
+    """Return the rule of a reduction over all dims, or over one dim, which is not split, with indices."""
     given, name = dtensors(args, kwargs), func.__name__
     if len(given) != 1:
         from jtorch._parallel.rules.elementwise import elementwise
@@ -54,7 +54,7 @@ def with_or_without_dim(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @rule("argmax", "argmin", "var", "std", "logsumexp", "median", "mode", "var_mean", "std_mean", "count_nonzero")
 def along(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Over a dim that is not split."""
+    """Return the rule of a reduction over a dim that is not split."""
     x, dim, name = args[0], argument(args, kwargs, 1, "dim", "axis"), func.__name__
     if dim is None or (name in ("var", "std", "var_mean", "std_mean") and not isinstance(dim, (int, tuple, list))):
         return None
@@ -73,7 +73,7 @@ def _along(x: DTensor, dim: Any, keeps: bool, results: int) -> Rule:
 @rule("softmax", "log_softmax", "_softmax", "_log_softmax", "softmin", "cumsum", "cumprod", "logcumsumexp", "flip", "roll",
       "sort", "argsort", "topk", "kthvalue", "normalize", "glu", "renorm", "cummax", "cummin")
 def within(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """What looks at all elements along one dim, and leaves the others alone."""
+    """Return the rule of an op that mixes elements along one dim only."""
     x, name = args[0], func.__name__
     place = {"topk": 2, "kthvalue": 2, "normalize": 2, "roll": 2, "renorm": 2}.get(name, 1)
     default = {"normalize": 1}.get(name, -1)
@@ -89,7 +89,7 @@ def within(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @handler("norm", "vector_norm", "linalg_vector_norm", "linalg_norm")
 def norm(func: Any, args: tuple, kwargs: dict) -> Any:
-    """A norm as a reduction of powers, so that ranks add up what they have."""
+    """Compute a norm as a reduction of powers, so that the ranks' terms add up."""
     x, p = args[0], argument(args, kwargs, 1, "p", "ord", default=2)
     dim = argument(args, kwargs, 2, "dim")
     keeps, dtype = bool(argument(args, kwargs, 3, "keepdim", default=False)), kwargs.get("dtype")
@@ -110,5 +110,5 @@ def norm(func: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def dim_of(args: tuple, kwargs: dict, at: int, ndim: int, default: int = 0) -> int:
-    """A call's dim, counted from the front."""
+    """Return a call's dim as a non-negative integer."""
     return front(argument(args, kwargs, at, "dim", default=default), ndim)

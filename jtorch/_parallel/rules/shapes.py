@@ -1,4 +1,4 @@
-"""Ops that put tensors together, or pick elements by index."""
+"""Ops that join tensors or pick elements by index."""
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +14,7 @@ from jtorch._parallel.rules.reductions import dim_of
 
 @rule("cat", "concat", "concatenate")
 def cat(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """Along a dim that is not split."""
+    """Return the rule of cat, which does not split the joined dim."""
     given = dtensors(args[0] if args else kwargs["tensors"])
     ndim = len(given[0]._spec.shape)
     dim = dim_of(args, kwargs, 1, ndim)
@@ -24,7 +24,7 @@ def cat(func: Any, args: tuple, kwargs: dict) -> Rule:
 
 @rule("stack")
 def stack(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """Along another dim."""
+    """Return the rule of stack, which does not split the new dim."""
     given = dtensors(args[0] if args else kwargs["tensors"])
     labels = tuple(range(len(given[0]._spec.shape)))
     dim = dim_of(args, kwargs, 1, len(labels) + 1)
@@ -33,7 +33,7 @@ def stack(func: Any, args: tuple, kwargs: dict) -> Rule:
 
 @rule("gather", "take_along_dim", "scatter", "scatter_add", "index_add", "index_copy", "index_fill")
 def by_index(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Along a dim that is not split; the others are where all have the same sizes."""
+    """Return the rule of gather and scatter: ``dim`` is not split, other dims are if all tensors have the same size there."""
     given, name = dtensors(args, kwargs), func.__name__
     if name.startswith("index_") or name == "take_along_dim" or len({len(t._spec.shape) for t in given}) != 1:
         return None
@@ -45,7 +45,7 @@ def by_index(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @rule("tril", "triu")
 def triangle(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """By place in the last two dims."""
+    """Return the rule of tril and triu, which do not split the last two dims."""
     ndim = len(args[0]._spec.shape)
     labels = (*range(ndim - 2), None, None)
     return Rule([labels], [labels])
@@ -55,7 +55,7 @@ def triangle(func: Any, args: tuple, kwargs: dict) -> Rule:
 
 @rule("embedding")
 def embedding(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Split by index, and by the columns of the table."""
+    """Return the rule of embedding, which is split by index and by the table's columns."""
     given = dtensors(args[:2], {k: v for k, v in kwargs.items() if k in ("input", "weight")})
     if len(given) != 2 or argument(args, kwargs, 3, "max_norm") is not None:
         return None
@@ -65,7 +65,7 @@ def embedding(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @handler("embedding")
 def embedding_of_rows(func: Any, args: tuple, kwargs: dict) -> Any:
-    """From a table whose rows are split: each rank looks up what it has."""
+    """Look up an embedding whose rows are split: each rank looks up its own rows."""
     index, weight = argument(args, kwargs, 0, "input"), argument(args, kwargs, 1, "weight")
     split = isinstance(weight, DTensor) and isinstance(index, DTensor) and [
         i for i, p in enumerate(weight._spec.placements) if p == Shard(0)]

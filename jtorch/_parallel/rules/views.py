@@ -1,4 +1,4 @@
-"""Ops that show the same elements with other dims."""
+"""Views, which show the same elements in other dims."""
 from __future__ import annotations
 
 import math
@@ -19,7 +19,7 @@ def _labels(x: Any) -> tuple:
 
 
 def _ints(args: tuple, kwargs: dict, at: int, *names: str) -> list[int]:
-    """Sizes or dims, as one sequence or spelled out."""
+    """Return sizes or dims that are given as one sequence or as several arguments."""
     given = args[at:] if len(args) > at else [next(kwargs[n] for n in names if n in kwargs)]
     return [int(n) for n in (given[0] if len(given) == 1 and isinstance(given[0], (tuple, list, Size)) else given)]
 
@@ -34,7 +34,7 @@ def _resolved(sizes: list[int], numel: int) -> list[int]:
 # ---------------------------------------------------------------- reshape
 
 def groups(before: tuple[int, ...], after: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
-    """Dims of two shapes that hold the same elements, as few of each together as can be."""
+    """Pair the dims of two shapes that hold the same elements, in the smallest groups."""
     made, i, j = [], 0, 0
     while i < len(before) or j < len(after):
         left, right = [i] if i < len(before) else [], [j] if j < len(after) else []
@@ -50,7 +50,7 @@ def groups(before: tuple[int, ...], after: tuple[int, ...]) -> list[tuple[list[i
 
 
 def reshaping(x: Any, after: list[int], localize: Any) -> Rule:
-    """The rule of a reshape: of dims that are joined or split, the first stays with its part."""
+    """Return the rule of a reshape: of joined or split dims, only the first can be split over ranks."""
     before = x._spec.shape
     ins, outs = [None] * len(before), [None] * len(after)
     sizes: dict[Any, int] = {}
@@ -68,9 +68,9 @@ def reshaping(x: Any, after: list[int], localize: Any) -> Rule:
 
 @rule("view", "reshape", "unsafe_view", "_unsafe_view", "_reshape_alias")
 def view(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """The same elements in another shape."""
+    """Return the rule of view and reshape."""
     if any(not isinstance(a, (int, tuple, list, Size)) for a in args[1:]):
-        return None      # a dtype
+        return None      # The argument is a dtype.
     x = args[0]
     after = _resolved(_ints(args, kwargs, 1, "shape", "size"), x.numel())
     return reshaping(x, after, lambda a, k, outs, mesh: ((a[0], local_part(after, mesh, outs[0])[0]), {}))
@@ -78,13 +78,13 @@ def view(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @rule("view_as", "reshape_as")
 def view_as(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Not split."""
+    """Return None: the rule does not split view_as."""
     return None
 
 
 @rule("flatten")
 def flatten_dims(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """Several dims as one."""
+    """Return the rule of flatten."""
     x = args[0]
     shape, ndim = x._spec.shape, len(x._spec.shape)
     first = front(argument(args, kwargs, 1, "start_dim", default=0), ndim)
@@ -95,7 +95,7 @@ def flatten_dims(func: Any, args: tuple, kwargs: dict) -> Rule:
 
 @rule("unflatten")
 def unflatten_dim(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """One dim as several."""
+    """Return the rule of unflatten."""
     x, sizes = args[0], argument(args, kwargs, 2, "sizes")
     dim = front(argument(args, kwargs, 1, "dim"), len(x._spec.shape))
     if not all(isinstance(n, int) for n in sizes):
@@ -108,7 +108,7 @@ def unflatten_dim(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @rule("unsqueeze")
 def unsqueeze(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """Another dim of size 1."""
+    """Return the rule of unsqueeze."""
     labels = _labels(args[0])
     dim = front(argument(args, kwargs, 1, "dim"), len(labels) + 1)
     return Rule([labels], [(*labels[:dim], None, *labels[dim:])], linear=_ONE)
@@ -116,7 +116,7 @@ def unsqueeze(func: Any, args: tuple, kwargs: dict) -> Rule:
 
 @rule("squeeze")
 def squeeze(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """Without dims of size 1."""
+    """Return the rule of squeeze."""
     x = args[0]
     shape = x._spec.shape
     dims = fronts(argument(args, kwargs, 1, "dim"), len(shape)) if shape else ()
@@ -131,14 +131,14 @@ def squeeze(func: Any, args: tuple, kwargs: dict) -> Rule:
 # ---------------------------------------------------------------- dims in another order
 
 def permuted(x: Any, dims: list[int] | tuple[int, ...]) -> Rule:
-    """The rule of a change of the order of dims."""
+    """Return the rule of a permutation of dims."""
     labels = _labels(x)
     return Rule([labels], [tuple([labels[d] for d in dims])], linear=_ONE)
 
 
 @rule("transpose", "swapaxes", "swapdims")
 def transpose(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """Two dims, exchanged."""
+    """Return the rule of a transpose of two dims."""
     ndim = len(args[0]._spec.shape)
     a, b = front(argument(args, kwargs, 1, "dim0", "axis0"), ndim), front(argument(args, kwargs, 2, "dim1", "axis1"), ndim)
     dims = list(range(ndim))
@@ -148,20 +148,20 @@ def transpose(func: Any, args: tuple, kwargs: dict) -> Rule:
 
 @rule("t", "adjoint")
 def t(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """A matrix, transposed."""
+    """Return the rule of a matrix transpose."""
     ndim = len(args[0]._spec.shape)
     return permuted(args[0], [0] * ndim if ndim < 2 else [*range(ndim - 2), ndim - 1, ndim - 2])
 
 
 @rule("permute")
 def permute(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """All dims in another order."""
+    """Return the rule of permute."""
     return permuted(args[0], fronts(_ints(args, kwargs, 1, "dims"), len(args[0]._spec.shape)))
 
 
 @rule("movedim", "moveaxis")
 def movedim(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """Some dims elsewhere."""
+    """Return the rule of movedim."""
     ndim = len(args[0]._spec.shape)
     source = fronts(argument(args, kwargs, 1, "source"), ndim)
     target = fronts(argument(args, kwargs, 2, "destination"), ndim)
@@ -175,7 +175,7 @@ def movedim(func: Any, args: tuple, kwargs: dict) -> Rule:
 
 @rule("expand", "expand_as", "broadcast_to")
 def expand(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Dims of size 1 repeated, and more of them."""
+    """Return the rule of expand, which splits the dims that keep their size."""
     x = args[0]
     if func.__name__ == "expand_as":
         return None
@@ -189,7 +189,7 @@ def expand(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @rule("select")
 def select(func: Any, args: tuple, kwargs: dict) -> Rule:
-    """One place along a dim, which is not split."""
+    """Return the rule of select, whose dim is not split."""
     labels = _labels(args[0])
     dim = dim_of(args, kwargs, 1, len(labels))
     return Rule([(*labels[:dim], None, *labels[dim + 1:])], [(*labels[:dim], *labels[dim + 1:])], linear=_ONE)
@@ -197,7 +197,7 @@ def select(func: Any, args: tuple, kwargs: dict) -> Rule:
 
 @rule("narrow", "split", "chunk", "unbind", "tensor_split", "split_with_sizes", "slice_copy", "index_select")
 def along_a_dim(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Parts along a dim, which is not split."""
+    """Return the rule of slices and splits along a dim, which is not split over ranks."""
     labels, name = _labels(args[0]), func.__name__
     dim = dim_of(args, kwargs, 1 if name in ("narrow", "unbind", "index_select") else 2, len(labels))
     without = (*labels[:dim], None, *labels[dim + 1:])
@@ -209,7 +209,7 @@ def along_a_dim(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @rule("getitem")
 def getitem(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Indices that are numbers, slices, None and ``...``: dims of which only some places are asked for are not split."""
+    """Return the rule of indexing by integers, slices, None and ``...``; dims that are sliced are not split."""
     x, index = args[0], args[1] if isinstance(args[1], tuple) else (args[1],)
     if any(isinstance(i, (Tensor, list, bool)) for i in index):
         return None

@@ -1,4 +1,4 @@
-"""How a function of DTensors on this process's devices is run: on the tensors themselves, whose arrays XLA knows how to split."""
+"""Calls of functions with DTensors on this process's devices: they run on sharded arrays, which XLA partitions."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _TO = {"to", "cpu", "cuda"}
 
 
 def run(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """A function some of whose arguments are DTensors of this process's devices."""
+    """Run a function with DTensors of this process's devices among its arguments."""
     name = getattr(func, "__name__", "")
     if name in _OF_MEMORY:
         return _on_whole(func, args, kwargs)
@@ -48,13 +48,13 @@ def _switched_off(func: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def _on_whole(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """What is about a tensor's memory is about a copy of all of it, on one device."""
+    """Run a function that needs the tensor's memory on a copy of the whole tensor on one device."""
     whole = args[0]._whole()
     return getattr(whole, func.__name__)(*args[1:], **kwargs)
 
 
 def _common(name: str, given: list) -> Any:
-    """The mesh of all arguments; the one of which theirs are parts, where they differ."""
+    """Return the mesh of all arguments; their root mesh, if the meshes differ."""
     meshes = list(dict.fromkeys([t._mesh for t in given]))
     if any(m._root != meshes[0]._root for m in meshes):
         raise RuntimeError(f"{name}: got DTensors on different meshes, which is not supported yet!")
@@ -71,7 +71,7 @@ def _wrapped(made: Any, mesh: Any, like: Any) -> Any:
 
 
 def _staying(x: SPMDTensor, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-    """Arguments of ``to`` without a device that is of the mesh's type: there it is already."""
+    """Return the arguments of ``to`` without a device of the mesh's type, on which the tensor already is."""
     def is_there(a: Any) -> bool:
         return isinstance(a, (str, device)) and device(a).type == x._mesh.device_type
     kwargs = {k: v for k, v in kwargs.items() if not (k == "device" and is_there(v))}

@@ -1,6 +1,6 @@
-"""A DTensor on a mesh of this process's devices: the object is the whole tensor, whose array JAX keeps in parts.
+"""A DTensor on a mesh of this process's devices: a whole tensor whose array JAX shards.
 
-So what a tensor says about itself, its memory, history and gradient are a tensor's; only where it lies is asked of the array.
+So its sizes, memory, history and gradient are those of a tensor. Its placements are read from the array's sharding.
 """
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from jtorch.device import interned, of_mesh
 from jtorch.distributed.device_mesh import DeviceMesh
 from jtorch.tensor import Parameter, Tensor
 
-# Runs a function some of whose arguments are DTensors: filled by ``calls``, which needs the class.
+# Holds the function that runs calls with DTensors. The module ``calls``, which needs the class, sets it.
 runner: dict[str, Callable] = {}
 _AS_TENSORS = ("shape size stride ndim dim ndimension numel nelement is_contiguous __len__").split()
 
 
 class SPMDTensor(DTensor):
-    """A DTensor whose parts are on this process's devices. See torch.distributed.tensor.DTensor."""
+    """A DTensor whose shards are on this process's devices. See torch.distributed.tensor.DTensor."""
 
     _mesh: DeviceMesh
 
     @classmethod
     def __torch_function__(cls, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:
-        """Runs a function on the whole tensors, and makes DTensors of its results."""
+        """Run a function on the sharded tensors, and turn its results into DTensors."""
         return runner["run"](func, args, kwargs or {})
 
     # ------------------------------------------------------------ where it lies
 
     @property
     def device(self) -> Any:
-        """The type of the mesh's devices; within functions, the mesh itself."""
+        """The type of the mesh's devices; inside functions, the mesh itself."""
         return self._storage.aval.device if state.subclasses_off else interned(self._mesh.device_type)
 
     @property
     def device_mesh(self) -> DeviceMesh:
-        """The mesh it was made on; all of a mesh, where it is split over more than the part it was made on."""
+        """The mesh of its creation; the root mesh, if the tensor is split over other dimensions too."""
         return self._mesh if says_all(spec_of(self), self._mesh) else self._mesh._root
 
     @property
     def placements(self) -> Placements:
-        """How it lies on each dimension of the mesh."""
+        """The placement on each dimension of the mesh."""
         return placements_of(spec_of(self), self.device_mesh)
 
     @property
@@ -58,7 +58,7 @@ class SPMDTensor(DTensor):
 
     def redistribute(self, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, *,
                      async_op: bool = False, forward_dtype: Any = None, backward_dtype: Any = None) -> DTensor:
-        """The same tensor with other placements. See torch.distributed.tensor.DTensor.redistribute."""
+        """Return the same tensor with other placements. See torch.distributed.tensor.DTensor.redistribute."""
         if placements is None:
             raise RuntimeError("placements is needed for redistribute!")
         mesh = device_mesh or self.device_mesh
@@ -83,10 +83,13 @@ class SPMDTensor(DTensor):
         return self.redistribute(placements=wanted)
 
     def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
-        """All of it as a plain tensor on one device, where each device has all of it.
+        """Return the tensor as a plain tensor on one device, if it is replicated.
+
+        Args:
+            grad_placements: the placements of the gradient that flows back.
 
         Raises:
-            NotImplementedError: it is split: this process has all of the parts, and none is its own.
+            NotImplementedError: the tensor is split, so this process has several shards.
 
         """
         if any(not isinstance(p, Replicate) for p in self.placements):
@@ -96,7 +99,7 @@ class SPMDTensor(DTensor):
         return self.full_tensor(grad_placements=grad_placements)
 
     def full_tensor(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
-        """All of it as a plain tensor on one device. See torch.distributed.tensor.DTensor.full_tensor."""
+        """Return the tensor as a plain tensor on one device. See torch.distributed.tensor.DTensor.full_tensor."""
         if any(isinstance(p, Partial) for p in grad_placements or ()):
             raise NotImplementedError("grad_placements: in one process a gradient is never Partial")
         with switched_off():
@@ -118,7 +121,7 @@ class SPMDTensor(DTensor):
 
     @property
     def grad(self) -> Any:
-        """The gradient, which lies as the tensor does."""
+        """The gradient, with the tensor's sharding."""
         with switched_off():
             g = _GRAD.__get__(self)
         if g is not None and not isinstance(g, DTensor):
@@ -139,7 +142,7 @@ class SPMDTensor(DTensor):
 
     @property
     def data(self) -> Any:
-        """The same memory without history."""
+        """A DTensor of the same memory without history."""
         with switched_off():
             return wrapped(as_subclass(_DATA.__get__(self), Tensor), self._mesh)
 
@@ -149,7 +152,7 @@ class SPMDTensor(DTensor):
             _DATA.__set__(self, value)
 
     def detach(self) -> SPMDTensor:
-        """The same memory without history."""
+        """Return a DTensor of the same memory without history."""
         return self.data
 
     def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
@@ -182,7 +185,7 @@ class SPMDTensor(DTensor):
         return wrapped(self.data, self._mesh, SPMDTensorParameter).requires_grad_(requires_grad)
 
     def _adopt(self, t: Tensor) -> Tensor:
-        """An optimizer's state for this parameter lies as it does."""
+        """Return an optimizer state of this shape as a DTensor with this parameter's sharding."""
         if isinstance(t, DTensor) or t.dim() == 0 or t.shape != self.shape:
             return t
         if not is_on_mesh(t):
@@ -206,11 +209,13 @@ _GRAD, _DATA, _REGISTER_HOOK = Tensor.__dict__["grad"], Tensor.__dict__["data"],
 
 
 class SPMDTensorParameter(SPMDTensor, DTensorParameter):
-    """One that modules register as theirs."""
+    """An SPMDTensor that is a parameter of a module."""
 
 
 def wrapped(t: Tensor, mesh: DeviceMesh, cls: type = SPMDTensor) -> Any:
-    """``t``, a tensor on a mesh that nobody else has, as a DTensor. From the first on, functions written by hand ask for them."""
+    """Turn ``t``, a tensor on a mesh without other references, into a DTensor. The first call makes handwritten functions
+    dispatch them.
+    """
     if not runner:
         importlib.import_module("jtorch._parallel.spmd.calls")
         intercept_written()
@@ -221,7 +226,7 @@ def wrapped(t: Tensor, mesh: DeviceMesh, cls: type = SPMDTensor) -> Any:
 
 
 def distributed(t: Tensor, mesh: DeviceMesh, placements: Placements) -> SPMDTensor:
-    """A plain tensor as a DTensor; gradients go back to it."""
+    """Shard a plain tensor over this process's devices; gradients flow back to it."""
     if isinstance(t, DTensor):
         return t.redistribute(mesh, placements)     # type: ignore[return-value]
     if t.is_meta:

@@ -1,7 +1,7 @@
-"""fully_shard over this process's devices: parameters lie in parts, and are laid out whole for a module's forward.
+"""fully_shard over this process's devices: parameters are sharded, and replicated for a module's forward.
 
-What differs from several processes: a loss is of the whole batch, so gradients are what one device alone would compute, and
-nothing is to be averaged; XLA's partitioner makes gathers and reductions of what is laid out otherwise.
+In one process a loss is that of the whole batch. So gradients equal those of one device, and nothing is averaged. XLA's
+partitioner inserts the gathers and reductions.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jtorch.tensor import Parameter, Tensor
 
 
 class SPMDParameter(ShardedParameter):
-    """Where a parameter is, and how it lies."""
+    """A sharded parameter, and the modules that hold it."""
 
     inner = None
 
@@ -34,14 +34,14 @@ class SPMDParameter(ShardedParameter):
         self.put(Parameter(distributed(given.detach(), mesh, placements), given.requires_grad))
 
     def whole(self, sharded: SPMDTensor, dtype: Any) -> Any:
-        """A parameter that no device has only a part of, but for parts of tensor parallel layers."""
+        """Return the parameter replicated over this mesh; the shards of tensor parallel layers stay."""
         everywhere = (Replicate(),) * self.mesh.ndim
         made = sharded._laid(spec_for(everywhere, self.mesh, sharded.shape, spec_of(sharded)), sharded._mesh)
         return made if dtype is None else made.to(dtype)      # type: ignore[attr-defined]
 
 
 def spread_buffers(modules: list[Module], mesh: DeviceMesh) -> None:
-    """Makes the buffers of modules DTensors that all devices have, as parameters and inputs are DTensors."""
+    """Replace the buffers of modules by replicated DTensors, since parameters and inputs are DTensors."""
     for module in modules:
         for name, b in module._buffers.items():
             if b is not None and not isinstance(b, DTensor):
@@ -49,31 +49,31 @@ def spread_buffers(modules: list[Module], mesh: DeviceMesh) -> None:
 
 
 def _dim_to_cut(t: Tensor, mesh: DeviceMesh) -> int | None:
-    """The first dim that can be cut into equal parts; None where there is none."""
+    """Return the first dim that the mesh splits evenly; None if there is none."""
     have = part_sizes(t.shape, spec_of(t), mesh) if isinstance(t, DTensor) else tuple(t.shape)
     return next((d for d, n in enumerate(have) if n and not n % mesh.size(mesh.ndim - 1)), None)
 
 
 class SPMDGroup:
-    """Parameters that are laid out whole together, and what their module takes and gives."""
+    """Parameters that are gathered together, and the conversion of their module's inputs and outputs."""
 
-    sync = all_reduce = True        # a gradient here is always the whole batch's
+    sync = all_reduce = True        # A gradient is always that of the whole batch.
 
     def __init__(self, params: list[SPMDParameter], mesh: DeviceMesh, policy: MixedPrecisionPolicy):
         self.params, self.mesh, self.policy = params, mesh, policy
         self.gives_plain = False
 
     def gathered(self, sharded: list[SPMDTensor]) -> list[Any]:
-        """The whole parameters of parts."""
+        """Return the whole parameters of shards."""
         return [p.whole(s, self.policy.param_dtype) for p, s in zip(self.params, sharded, strict=True)]
 
     def whole_at(self, at: int) -> Any:
-        """One of the whole parameters, gathered once more for a backward."""
+        """Gather one parameter again for a backward."""
         with no_grad():
             return self.params[at].whole(self.params[at].sharded, self.policy.param_dtype)
 
     def taken_in(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """A module's arguments with plain tensors as DTensors, split along their first dim where that can be."""
+        """Convert a module's plain inputs to DTensors, split along their first dim if it divides evenly."""
         given = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
         self.gives_plain = bool(given) and not any(isinstance(t, DTensor) for t in given)
         return tree_map(self._spread, (args, kwargs))
@@ -85,14 +85,14 @@ class SPMDGroup:
         return distributed(x, self.mesh, (Shard(0) if splits else Replicate(),) * self.mesh.ndim)
 
     def given_out(self, output: Any) -> Any:
-        """A module's results: plain tensors, if it was given such."""
+        """Convert a module's outputs to plain tensors, if its inputs were plain."""
         if not self.gives_plain:
             return output
         return tree_map(lambda x: x.full_tensor() if isinstance(x, DTensor) else x, output)
 
     @property
     def divide_factor(self) -> Any:
-        """Nothing is divided."""
+        """None, since nothing is divided."""
         return None
 
     @divide_factor.setter

@@ -1,4 +1,4 @@
-"""PyTorch's placements as JAX's partition specs, and back. A mesh's dimensions are axes of JAX's mesh."""
+"""Conversion of PyTorch's placements to JAX's partition specs and back. A mesh's dimensions are axes of JAX's mesh."""
 from __future__ import annotations
 
 import math
@@ -14,9 +14,17 @@ from jtorch.engine.values import spec_from
 
 def spec_for(placements: Placements, mesh: DeviceMesh, shape: Sequence[int],
              before: PartitionSpec | None = None) -> PartitionSpec | None:
-    """Which dims of a tensor are split over which axes.
+    """Return the partition spec of placements: the axes that split each dim.
 
-    ``before``: how it lies already, which stays so on axes that are not this mesh's, where it is a part of a larger one.
+    Args:
+        placements: one placement for each dimension of the mesh.
+        mesh: the mesh, which may be a part of a larger one.
+        shape: the size of the tensor.
+        before: the tensor's current spec; axes outside ``mesh`` keep their dims.
+
+    Raises:
+        NotImplementedError: a Partial placement, or a dim that does not divide evenly.
+
     """
     if any(isinstance(p, Partial) for p in placements):
         raise NotImplementedError("Partial placements are of several processes: in one process a DTensor is never Partial")
@@ -37,12 +45,12 @@ def _check_even(size: int, dim: int, parts: int) -> None:
 
 
 def is_even(size: int, mesh: DeviceMesh) -> bool:
-    """Whether a dim of this size can be split over all of a mesh."""
+    """Return whether a dim of this size can be split evenly over all of a mesh."""
     return not size % mesh.size()
 
 
 def part_sizes(shape: Sequence[int], spec: PartitionSpec | None, mesh: DeviceMesh) -> tuple[int, ...]:
-    """The size of each device's part."""
+    """Return the size of each device's shard."""
     return tuple([n // math.prod([mesh._own.shape[a] for a in _axes_of(spec, d)]) for d, n in enumerate(shape)])
 
 
@@ -52,12 +60,12 @@ def _axes_of(spec: PartitionSpec | None, dim: int) -> tuple[str, ...]:
 
 
 def used(spec: PartitionSpec | None) -> set[str]:
-    """The axes over which a tensor is split."""
+    """Return the axes over which a tensor is split."""
     return {a for dim in range(len(spec or ())) for a in _axes_of(spec, dim)}
 
 
 def placements_of(spec: PartitionSpec | None, mesh: DeviceMesh) -> Placements:
-    """What PyTorch calls a partition spec."""
+    """Return the placements that a partition spec means on a mesh."""
     made: list = [Replicate()] * mesh.ndim
     for dim in range(len(spec or ())):
         axes = _axes_of(spec, dim)
@@ -73,5 +81,5 @@ def _place(axes: tuple[str, ...], own: tuple[str, ...]) -> int:
 
 
 def says_all(spec: PartitionSpec | None, mesh: DeviceMesh) -> bool:
-    """Whether a mesh, perhaps a part of a larger one, has all axes over which a tensor is split."""
+    """Return whether a mesh, perhaps a part of a larger one, has all axes over which a tensor is split."""
     return used(spec) <= {a for axes in mesh._axes for a in axes}

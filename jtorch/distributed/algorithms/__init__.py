@@ -1,4 +1,4 @@
-"""torch.distributed.algorithms: what training over several processes needs beside collectives."""
+"""torch.distributed.algorithms: join contexts, communication hooks and model averaging."""
 from __future__ import annotations
 
 from jtorch.distributed.algorithms.join import Join, Joinable, JoinHook

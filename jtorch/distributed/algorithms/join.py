@@ -1,4 +1,4 @@
-"""Ranks with different numbers of batches: those that have no more go on with the collectives of the others."""
+"""Join contexts for ranks with different numbers of batches: ranks without inputs shadow the collectives of the others."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -15,13 +15,13 @@ _MANY = 1000
 
 
 class JoinHook:
-    """What a rank without inputs does. See torch.distributed.algorithms.JoinHook."""
+    """The calls of a rank that has no inputs left. See torch.distributed.algorithms.JoinHook."""
 
     def main_hook(self) -> None:
-        """Takes part in the collectives of one iteration of the others."""
+        """Take part in the collectives of one iteration of the others."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Runs once all ranks have no more inputs."""
+        """Run once all ranks have no more inputs."""
 
 
 class _JoinConfig(NamedTuple):
@@ -31,12 +31,12 @@ class _JoinConfig(NamedTuple):
 
     @staticmethod
     def construct_disabled_join_config() -> _JoinConfig:
-        """That of what is in no ``Join``."""
+        """Return the configuration outside any ``Join``."""
         return _JoinConfig()
 
 
 class Joinable(ABC):
-    """What can be trained with different numbers of inputs. See torch.distributed.algorithms.Joinable."""
+    """A class that can be trained with uneven inputs. See torch.distributed.algorithms.Joinable."""
 
     @abstractmethod
     def __init__(self) -> None:
@@ -45,25 +45,25 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What a rank without inputs does."""
+        """Return the hook that runs once this rank has no inputs left."""
 
     @property
     @abstractmethod
     def join_process_group(self) -> Any:
-        """The ranks."""
+        """The process group whose ranks join."""
 
 
 class Join:
-    """A block in which ranks may have different numbers of inputs. See torch.distributed.algorithms.Join.
+    """A context in which ranks may have different numbers of inputs. See torch.distributed.algorithms.Join.
 
     Args:
-        joinables: what takes part, such as a DistributedDataParallel.
-        enable: False where all ranks have the same number.
-        throw_on_early_termination: raises on all ranks when one has no more inputs.
-        kwargs: for the ``join_hook`` of each.
+        joinables: the participants, such as a DistributedDataParallel.
+        enable: False if all ranks have the same number of inputs.
+        throw_on_early_termination: whether all ranks raise once one has no inputs left.
+        kwargs: arguments for each participant's ``join_hook``.
 
     Raises:
-        ValueError: no joinables, or ones of different groups.
+        ValueError: no joinables, or joinables of different groups.
 
     """
 
@@ -100,14 +100,14 @@ class Join:
             hook.post_hook(rounds == 0)
 
     def _others(self) -> int:
-        """How many ranks still have inputs."""
+        """Return the number of ranks that still have inputs."""
         count = zeros(1)
         all_reduce(count, group=self._group)
         return int(count.item())
 
     @staticmethod
     def notify_join_context(joinable: Any) -> Work | None:
-        """Tells ranks without inputs that this one begins an iteration; of the first joinable only."""
+        """Tell the ranks without inputs that this rank begins an iteration; only the first joinable sends this."""
         config = getattr(joinable, "_join_config", None)
         if config is None or not (config.enable and config.is_first_joinable):
             return None
@@ -116,7 +116,7 @@ class Join:
 
 
 def _tell(group: Any, throws: bool) -> int:
-    """How many ranks have begun an iteration."""
+    """Announce an iteration of this rank, and return how many ranks take part."""
     count: Tensor = ones(1)
     all_reduce(count, group=group)
     active = int(count.item())

@@ -8,12 +8,12 @@ __all__ = ["Stateful"]
 
 @runtime_checkable
 class Stateful(Protocol):
-    """An object with a state dict, which checkpoints save and load. See torch.distributed.checkpoint.stateful.Stateful."""
+    """An object with a state dict that checkpoints save and load. See torch.distributed.checkpoint.stateful.Stateful."""
 
     def state_dict(self) -> dict[str, Any]:
-        """What is saved."""
+        """Return the state to save."""
         ...
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes what was saved."""
+        """Load a saved state."""
         ...

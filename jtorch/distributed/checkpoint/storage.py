@@ -1,4 +1,4 @@
-"""torch.distributed.checkpoint.storage: the bases of readers and writers of one's own, which are not built."""
+"""torch.distributed.checkpoint.storage: the base classes of custom readers and writers, which are not built."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

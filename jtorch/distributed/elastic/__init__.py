@@ -1,1 +1,1 @@
-"""torch.distributed.elastic: what programs that a launcher starts use of it."""
+"""torch.distributed.elastic: the part of it that programs use which a launcher started."""

@@ -1,4 +1,4 @@
-"""torch.distributed.fsdp: modules whose parameters are shared out over ranks."""
+"""torch.distributed.fsdp: modules whose parameters are sharded over ranks."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

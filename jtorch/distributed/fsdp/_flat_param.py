@@ -1,4 +1,4 @@
-"""torch.distributed.fsdp._flat_param: parameters joined to a flat one, which are not built."""
+"""torch.distributed.fsdp._flat_param: flat parameters, which are not built."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

@@ -1,4 +1,4 @@
-"""torch.distributed.fsdp._runtime_utils: what PyTorch does around a call of a wrapped module."""
+"""torch.distributed.fsdp._runtime_utils: PyTorch's hooks around a wrapped module's call, which are not built."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

@@ -1,4 +1,4 @@
-"""torch.distributed.fsdp._traversal_utils: what PyTorch notes of wrapped modules."""
+"""torch.distributed.fsdp._traversal_utils: PyTorch's states of wrapped modules, which are not built."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

@@ -1,4 +1,4 @@
-"""torch.distributed.fsdp.wrap: which modules are cut by themselves."""
+"""torch.distributed.fsdp.wrap: policies that select the modules to shard separately."""
 from __future__ import annotations
 
 import contextlib
@@ -10,7 +10,10 @@ __all__ = ["CustomPolicy", "ModuleWrapPolicy", "always_wrap_policy", "enable_wra
 
 
 class ModuleWrapPolicy:
-    """Modules of these classes. See torch.distributed.fsdp.wrap.ModuleWrapPolicy.
+    """A policy that selects modules of some classes. See torch.distributed.fsdp.wrap.ModuleWrapPolicy.
+
+    Args:
+        module_classes: the classes.
 
     >>> ModuleWrapPolicy({torch.nn.Linear})(torch.nn.ReLU(), recurse=False)
     False
@@ -28,11 +31,14 @@ class ModuleWrapPolicy:
 
 
 class CustomPolicy:
-    """Modules for which a function says True. See torch.distributed.fsdp.wrap.CustomPolicy.
+    """A policy that selects the modules for which a function returns True. See torch.distributed.fsdp.wrap.CustomPolicy.
+
+    Args:
+        lambda_fn: the function of a module.
 
     Raises:
-        NotImplementedError: the function returns options of a module.
-        ValueError: it returns something else.
+        NotImplementedError: the function returns a dict of options.
+        ValueError: the function returns something else than a bool.
 
     >>> CustomPolicy(lambda m: isinstance(m, torch.nn.Linear))(torch.nn.ReLU(), recurse=False)
     False
@@ -59,7 +65,7 @@ _wrapping: list[dict[str, Any]] = []
 
 @contextlib.contextmanager
 def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
-    """In the block, ``wrap`` puts modules into this wrapper. See torch.distributed.fsdp.wrap.enable_wrap."""
+    """Set the wrapper class that ``wrap`` applies in this block. See torch.distributed.fsdp.wrap.enable_wrap."""
     if _wrapping:
         raise NotImplementedError("You are already within an autowrap context and we currently do not supported nested autowrap.")
     _wrapping.append({"wrapper_cls": wrapper_cls, **wrapper_kwargs})
@@ -70,7 +76,7 @@ def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
 
 
 def wrap(module: Any, **wrap_overrides: Any) -> Any:
-    """Return a module in the wrapper of ``enable_wrap``; outside of it the module. See torch.distributed.fsdp.wrap.wrap."""
+    """Wrap a module as ``enable_wrap`` says; outside of its block return the module. See torch.distributed.fsdp.wrap.wrap."""
     if not _wrapping:
         return module
     options = {**_wrapping[-1], **wrap_overrides, **getattr(module, "_wrap_overrides", {})}
@@ -78,27 +84,27 @@ def wrap(module: Any, **wrap_overrides: Any) -> Any:
 
 
 def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
-    """Each module."""
+    """Select every module."""
     return True
 
 
 def lambda_auto_wrap_policy(module: Any, recurse: bool, nonwrapped_numel: int, lambda_fn: Callable) -> bool:
-    """Modules for which a function says so."""
+    """Select the modules for which ``lambda_fn`` returns True; with ``recurse``, descend into all modules."""
     return recurse or bool(lambda_fn(module))
 
 
 def _or_policy(module: Any, recurse: bool, nonwrapped_numel: int, policies: Iterable[Callable]) -> bool:
-    """Modules for which any of some policies says so."""
+    """Select the modules that any of ``policies`` selects."""
     return any(policy(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel) for policy in policies)
 
 
 def transformer_auto_wrap_policy(module: Any, recurse: bool, nonwrapped_numel: int,
                                  transformer_layer_cls: Iterable[type]) -> bool:
-    """Modules of these classes."""
+    """Select the modules of some classes; with ``recurse``, descend into all modules."""
     return recurse or isinstance(module, tuple(transformer_layer_cls))
 
 
 def size_based_auto_wrap_policy(module: Any, recurse: bool, nonwrapped_numel: int, min_num_params: int = int(1e8),
                                 force_leaf_modules: Any = None, exclude_wrap_modules: Any = None) -> bool:
-    """Modules with at least so many parameters."""
+    """Select the modules with at least ``min_num_params`` parameters that are not wrapped yet."""
     return nonwrapped_numel >= min_num_params

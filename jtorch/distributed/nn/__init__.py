@@ -1,4 +1,4 @@
-"""torch.distributed.nn: collectives that a loss can go through."""
+"""torch.distributed.nn: collectives with gradients."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

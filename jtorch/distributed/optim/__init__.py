@@ -1,4 +1,4 @@
-"""torch.distributed.optim: optimizers whose states are shared out over ranks."""
+"""torch.distributed.optim: optimizers whose states are sharded over ranks."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

@@ -1,4 +1,4 @@
-"""torch.distributed.optim.post_localSGD_optimizer: the module of that optimizer."""
+"""torch.distributed.optim.post_localSGD_optimizer: PostLocalSGDOptimizer."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

@@ -1,4 +1,4 @@
-"""torch.distributed.pipelining: models that are cut into stages, through which microbatches go."""
+"""torch.distributed.pipelining: models in stages on several ranks, through which microbatches pass."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

@@ -1,4 +1,4 @@
-"""torch.distributed.pipelining.microbatch: batches cut into microbatches. See torch.distributed.pipelining."""
+"""torch.distributed.pipelining.microbatch: splitting batches into microbatches. See torch.distributed.pipelining."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

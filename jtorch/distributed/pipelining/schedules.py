@@ -1,4 +1,4 @@
-"""torch.distributed.pipelining.schedules: in which order microbatches go through stages. See torch.distributed.pipelining."""
+"""torch.distributed.pipelining.schedules: the orders in which stages run microbatches. See torch.distributed.pipelining."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

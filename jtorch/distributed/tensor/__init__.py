@@ -1,4 +1,4 @@
-"""torch.distributed.tensor: tensors of which each rank holds a part."""
+"""torch.distributed.tensor: tensors that are sharded over ranks."""
 from __future__ import annotations
 
 from jtorch.distributed.device_mesh import DeviceMesh as DeviceMesh

@@ -1,4 +1,4 @@
-"""torch.distributed.tensor._dtensor_spec: how PyTorch notes the layout of a DTensor."""
+"""torch.distributed.tensor._dtensor_spec: PyTorch's record of a DTensor's layout, which is not built."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

@@ -1,4 +1,4 @@
-"""torch.distributed.tensor._utils: where the parts of a tensor lie, as packages that load checkpoints ask."""
+"""torch.distributed.tensor._utils: the sizes and offsets of a tensor's shards, which packages that load checkpoints use."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

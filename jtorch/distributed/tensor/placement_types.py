@@ -1,4 +1,4 @@
-"""torch.distributed.tensor.placement_types: how a tensor lies on one dimension of a mesh."""
+"""torch.distributed.tensor.placement_types: the placements of a tensor on one dimension of a mesh."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

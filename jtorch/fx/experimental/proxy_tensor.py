@@ -15,7 +15,7 @@ def get_innermost_proxy_mode() -> None:
 
 
 def is_sym_node(node: Any) -> bool:
-    """Whether a node stands for a size that is not known yet: none does."""
+    """Return whether a node stands for a size that is not known yet: none does."""
     return False
 
 

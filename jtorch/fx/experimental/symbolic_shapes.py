@@ -11,47 +11,47 @@ class GuardOnDataDependentSymNode(RuntimeError):
 
 
 def guard_or_false(a: Any) -> bool:
-    """The truth of ``a``; PyTorch's compiler takes False where it is not known."""
+    """Return the truth of ``a``; PyTorch's compiler takes False where it is not known."""
     return bool(a)
 
 
 def guard_or_true(a: Any) -> bool:
-    """The truth of ``a``; PyTorch's compiler takes True where it is not known."""
+    """Return the truth of ``a``; PyTorch's compiler takes True where it is not known."""
     return bool(a)
 
 
 def guard_size_oblivious(expr: Any) -> bool:
-    """The truth of a condition on sizes."""
+    """Return the truth of a condition on sizes."""
     return bool(expr)
 
 
 def statically_known_true(x: Any) -> bool:
-    """Whether ``x`` is True for all sizes that are possible, of which there is one."""
+    """Return whether ``x`` is True for all sizes that are possible, of which there is one."""
     return bool(x)
 
 
 def sym_eq(x: Any, y: Any) -> bool:
-    """Whether two sizes, or sequences of them, are equal."""
+    """Return whether two sizes, or sequences of them, are equal."""
     return len(x) == len(y) and all(map(sym_eq, x, y)) if isinstance(x, (list, tuple)) else bool(x == y)
 
 
 def is_concrete_int(a: Any) -> bool:
-    """Whether a size is known."""
+    """Return whether a size is known."""
     return isinstance(a, int)
 
 
 def has_free_symbols(val: Any) -> bool:
-    """Whether sizes in ``val`` are not known yet: none is."""
+    """Return whether sizes in ``val`` are not known yet: none is."""
     return False
 
 
 def free_symbols(val: Any) -> set:
-    """The sizes in ``val`` that are not known yet: none."""
+    """Return the sizes in ``val`` that are not known yet: none."""
     return set()
 
 
 def free_unbacked_symbols(x: Any) -> set:
-    """The sizes in ``x`` of which not even an example is known: none."""
+    """Return the sizes in ``x`` of which not even an example is known: none."""
     return set()
 
 

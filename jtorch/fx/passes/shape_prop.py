@@ -42,7 +42,7 @@ class ShapeProp(Interpreter):
     """
 
     def run_node(self, n: Node) -> Any:
-        """Runs a node and notes what it gave."""
+        """Run a node and notes what it gave."""
         result = super().run_node(n)
         found = []
 
@@ -58,5 +58,5 @@ class ShapeProp(Interpreter):
         return result
 
     def propagate(self, *args: Any) -> Any:
-        """Runs the graph on these inputs."""
+        """Run the graph on these inputs."""
         return super().run(*args)

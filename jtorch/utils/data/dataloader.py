@@ -186,7 +186,7 @@ class DataLoader(Generic[_T_co]):
         return n // self.batch_size if self.drop_last else math.ceil(n / self.batch_size)
 
     def check_worker_number_rationality(self) -> None:
-        """Warns of more workers than there are processors."""
+        """Warn of more workers than there are processors."""
         has_affinity = hasattr(os, "sched_getaffinity")
         room = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
         if not self.num_workers or (room is not None and self.num_workers <= room):

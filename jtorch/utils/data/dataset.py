@@ -152,7 +152,7 @@ class StackDataset(Dataset):
 
 
 def _samples(dataset: Any, indices: list) -> list:
-    """A dataset's samples at ``indices``, asked for at once where the dataset can."""
+    """Return a dataset's samples at ``indices``, asked for at once where the dataset can."""
     if not callable(getattr(dataset, "__getitems__", None)):
         return [dataset[i] for i in indices]
     items = dataset.__getitems__(indices)

@@ -13,12 +13,12 @@ __all__ = ["apply_random_seed", "apply_sharding", "apply_shuffle_settings", "get
 
 
 def get_all_graph_pipes(graph: Graph) -> list:
-    """All pipes of a graph, each once."""
+    """Return all pipes of a graph, each once."""
     return pipes_of(graph)
 
 
 def apply_sharding(datapipe: Any, num_of_instances: int, instance_id: int, sharding_group: Any = None) -> Any:
-    """Tells each ``sharding_filter`` its part. RuntimeError for two in one branch. See torch.utils.data.graph_settings."""
+    """Tell each ``sharding_filter`` its part. RuntimeError for two in one branch. See torch.utils.data.graph_settings."""
     _share(traverse_dps(datapipe), (num_of_instances, instance_id), sharding_group, None)
     return datapipe
 
@@ -36,7 +36,7 @@ def _share(graph: Graph, part: tuple[int, int], group: Any, above: Any) -> None:
 
 
 def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
-    """Switches each ``shuffle`` on or off; one is put at the end if there is none. See torch.utils.data.graph_settings."""
+    """Switch each ``shuffle`` on or off; one is put at the end if there is none. See torch.utils.data.graph_settings."""
     if shuffle is None:
         return datapipe
     found = [p for p in pipes_of(traverse_dps(datapipe)) if inspect.ismethod(getattr(p, "set_shuffle", None))]
@@ -51,7 +51,7 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
 
 
 def apply_random_seed(datapipe: Any, rng: Any) -> Any:
-    """Seeds each pipe that draws numbers, from one generator. See torch.utils.data.graph_settings."""
+    """Seed each pipe that draws numbers, from one generator. See torch.utils.data.graph_settings."""
     for pipe in pipes_of(traverse_dps(datapipe)):
         if inspect.ismethod(getattr(pipe, "set_seed", None)):
             pipe.set_seed(int(functions.empty((), dtype=named("int64")).random_(generator=rng).item()))

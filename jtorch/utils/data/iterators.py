@@ -25,7 +25,7 @@ class _DatasetKind:
 
     @staticmethod
     def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> Any:
-        """A fetcher at the dataset's start."""
+        """Return a fetcher at the dataset's start."""
         return _FETCHERS[kind](dataset, auto_collation, collate_fn, drop_last)
 
 
@@ -148,7 +148,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._try_put_index()
 
     def _resume(self) -> None:
-        """Starts another pass of persistent workers; what they still send of the last one is dropped."""
+        """Start another pass of persistent workers; what they still send of the last one is dropped."""
         for i in range(self._num_workers):
             self._crew.send(i, Resume())
         waiting = self._num_workers
@@ -214,7 +214,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._send_idx += 1
 
     def _next_worker(self) -> int | None:
-        """The next in turn that has not ended; out of order, one that does not have its share already."""
+        """Return the next in turn that has not ended; out of order, one that does not have its share already."""
         active = sum(self._workers_status)
         for worker_id in itertools.islice(self._turns, self._num_workers):
             if self._workers_status[worker_id] and (
@@ -246,7 +246,7 @@ class _Done:
 
 
 def _crew(job: Job, context: Any) -> Processes | Threads:
-    """The workers, of the kind that was asked for; processes, if nothing was, where they can be given what they need."""
+    """Return the workers, of the kind that was asked for; processes, if nothing was, where they can be given what they need."""
     if context == "thread":
         return Threads(job)
     try:

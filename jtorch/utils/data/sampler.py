@@ -19,7 +19,7 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 def drawn_seed(generator: Generator | None = None) -> int:
-    """The number of 63 bits that ``torch.empty((), dtype=torch.int64).random_()`` would draw."""
+    """Return the number of 63 bits that ``torch.empty((), dtype=torch.int64).random_()`` would draw."""
     stream = generator_of(CPU, generator).stream
     assert stream is not None
     return int(draw.random(stream, (), dtypes.int64.np, None, None))

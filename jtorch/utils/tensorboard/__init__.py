@@ -81,12 +81,12 @@ def _writer() -> type:
             self.log_dir = self.logdir
 
         def get_logdir(self) -> str:
-            """The folder that is written to."""
+            """Return the folder that is written to."""
             return self.log_dir
 
         def add_scalar(self, tag: str, scalar_value: Any, global_step: Any = None, walltime: float | None = None,
                        new_style: bool = False, double_precision: bool = False) -> None:
-            """Writes one number; a tensor of one element is one."""
+            """Write one number; a tensor of one element is one."""
             value = np.asarray(arrays(scalar_value))
             if value.size != 1:
                 raise AssertionError(f"Expected scalar value to have 1 element, got {value.size}")
@@ -94,13 +94,13 @@ def _writer() -> type:
 
         def add_hparams(self, hparam_dict: dict, metric_dict: dict, hparam_domain_discrete: Any = None,
                         run_name: str | None = None, global_step: int | None = None) -> None:
-            """Writes hyperparameters and what they led to."""
+            """Write hyperparameters and what they led to."""
             metrics = {k: float(v) for k, v in metric_dict.items()}
             hparams = {k: v.item() if isinstance(v, Tensor) else v for k, v in hparam_dict.items()}
             super().add_hparams(hparams, metrics, run_name, global_step)
 
         def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True) -> None:
-            """Writes the graph of a module that torch.fx traces; warns where it can't trace the module."""
+            """Write the graph of a module that torch.fx traces; warns where it can't trace the module."""
             from jtorch.utils.tensorboard._pytorch_graph import graph
             try:
                 drawn = graph(model, input_to_model, verbose, use_strict_trace)

@@ -70,7 +70,7 @@ def _in_eval_mode(model: Any) -> Iterator[None]:
 
 
 def _left_out(model: Any, given: tuple | list) -> dict[str, Any]:
-    """The defaults of the parameters that nothing is given for: the graph is that of a call without them."""
+    """Return the defaults of the parameters that nothing is given for: the graph is that of a call without them."""
     forward = model.forward if isinstance(model, Module) else model
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
     named = [p for p in inspect.signature(forward).parameters.values() if p.kind in kinds]
@@ -78,7 +78,7 @@ def _left_out(model: Any, given: tuple | list) -> dict[str, Any]:
 
 
 def _checks_of(graph: fx.Graph, count: int) -> set[fx.Node]:
-    """The placeholders behind the first ``count``, which nothing was given for, and the nodes that check them."""
+    """Return the placeholders behind the first ``count``, which nothing was given for, and the nodes that check them."""
     found = set([n for n in graph.nodes if n.op == "placeholder"][count:])
     for node in graph.nodes:
         if any([n in found for n in node.all_input_nodes]) and node.op != "output":
@@ -97,7 +97,7 @@ class _Drawing:
         self.parameters: dict[str, Any] = {}
 
     def nodes(self) -> Iterator[Any]:
-        """All nodes, each behind those that it takes."""
+        """Yield all nodes, each behind those that it takes."""
         for node in self.traced.graph.nodes:
             if node.op == "output":
                 yield from self._outputs(node)
@@ -122,7 +122,7 @@ class _Drawing:
         return "/".join([self.title, *[f"{kind}[{name}]" for kind, name in zip(kinds, parts, strict=True)]])
 
     def _parameters(self, node: Any) -> dict[str, Any]:
-        """The parameters of a module that is one node, in its scope."""
+        """Return the parameters of a module that is one node, in its scope."""
         if node.op != "call_module":
             return {}
         found = {f"{self._scope(node.target)}/{n}": p for n, p in self.modules[node.target].named_parameters()}
@@ -143,14 +143,14 @@ def _kind(node: Any, modules: dict[str, Any]) -> str:
 
 
 def _shape(node: Any) -> list[tuple[int, ...]]:
-    """The shapes of what a node gives, where they are known."""
+    """Return the shapes of what a node gives, where they are known."""
     found = node.meta.get("tensor_meta")
     several = found if isinstance(found, (tuple, list)) and not hasattr(found, "shape") else (found,)
     return [tuple(meta.shape) for meta in several if hasattr(meta, "shape")]
 
 
 def _words(node: Any) -> str:
-    """The arguments of a node that are no tensors. TensorBoard wants no single quotes."""
+    """Return the arguments of a node that are no tensors. TensorBoard wants no single quotes."""
     tensors = {id(n) for n in node.all_input_nodes}
     plain = {str(k): v for k, v in (*enumerate(node.args), *node.kwargs.items()) if id(v) not in tensors}
     return str(plain).replace("'", " ") if plain else ""

@@ -35,7 +35,7 @@ class Graph:
         return "\n".join([*lines, *[f"    n{a} -> n{b};" for a, b in self.edges], "}"]) + "\n"
 
     def svg(self) -> str:
-        """The picture as SVG text."""
+        """Return the picture as SVG text."""
         widths = [max(len(line) for line in text.split("\n")) * CHARACTER + 2 * MARGIN for _, text in self.boxes]
         found = layered(widths, self.edges)
         parts = [_line(points) for points in found.lines]
@@ -50,7 +50,7 @@ class Graph:
     _repr_svg_ = svg
 
     def save(self, path: str | Path) -> None:
-        """Writes the picture (``.svg``) or the DOT text (``.dot``, ``.gv``)."""
+        """Write the picture (``.svg``) or the DOT text (``.dot``, ``.gv``)."""
         path = Path(path)
         if path.suffix not in (".svg", ".dot", ".gv"):
             raise ValueError(f"a graph is saved as .svg, .dot or .gv, not as {path.suffix!r}")
@@ -58,7 +58,7 @@ class Graph:
 
 
 def graph(output: Tensor | Iterable[Tensor], params: Mapping[str, Tensor] | Any = None, *, show_saved: bool = False) -> Graph:
-    """The graph of the operations that made ``output``, as ``backward`` walks it, from the leaves down.
+    """Return the graph of the operations that made ``output``, as ``backward`` walks it, from the leaves down.
 
     ``params`` names the leaves: a module, or a dict as ``dict(model.named_parameters())``. Leaves are drawn with their shape,
     operations with PyTorch's name of their node and, with ``show_saved``, what they keep for backward.
@@ -132,7 +132,7 @@ class _Builder:
 
 
 def _saved(node: Any) -> list[storage.Aval]:
-    """The avals of the tensors that a node keeps, but for leaves, which are drawn already."""
+    """Return the avals of the tensors that a node keeps, but for leaves, which are drawn already."""
     saved = getattr(node, "saved", None) or ()
     sources = [source for source, _ in node.next_functions]
     return [v.aval for k, v in enumerate(saved) if hasattr(v, "aval") and
@@ -148,7 +148,7 @@ def _short(name: str) -> str:
 
 
 def _line(points: list[tuple[float, float]]) -> str:
-    """A line through points, vertical at each, from below the first box to above the last."""
+    """Return a line through points, vertical at each, from below the first box to above the last."""
     (x, y), last = points[0], len(points) - 1
     path = f"M{x:.1f} {y + HEIGHT / 2:.1f}"
     y += HEIGHT / 2

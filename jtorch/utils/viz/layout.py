@@ -23,7 +23,7 @@ class Layout:
 
 
 def layered(widths: Sequence[float], edges: Sequence[tuple[int, int]]) -> Layout:
-    """The layout of boxes of these widths with lines (from, to), which must not lead in a circle."""
+    """Return the layout of boxes of these widths with lines (from, to), which must not lead in a circle."""
     depth = _depths(len(widths), edges)
     sizes = list(widths)
     chains = [_chain(a, b, depth, sizes) for a, b in edges]
@@ -35,7 +35,7 @@ def layered(widths: Sequence[float], edges: Sequence[tuple[int, int]]) -> Layout
 
 
 def _depths(n: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The layer of each box: the longest way to it; sources directly above what they lead to first."""
+    """Return the layer of each box: the longest way to it; sources directly above what they lead to first."""
     after: list[list[int]] = [[] for _ in range(n)]
     missing = [0] * n
     for a, b in edges:
@@ -56,7 +56,7 @@ def _depths(n: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _chain(a: int, b: int, depth: list[int], sizes: list[float]) -> list[int]:
-    """The line from ``a`` to ``b`` with a new point, of no width, in each layer between."""
+    """Return the line from ``a`` to ``b`` with a new point, of no width, in each layer between."""
     points = list(range(len(sizes), len(sizes) + max(0, depth[b] - depth[a] - 1)))
     sizes += [0.0] * len(points)
     depth += range(depth[a] + 1, depth[a] + 1 + len(points))
@@ -74,7 +74,7 @@ def _neighbours(n: int, chains: Sequence[Sequence[int]]) -> tuple[list[list[int]
 
 
 def _ordered(depth: Sequence[int], chains: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The layers, each in an order in which few lines cross."""
+    """Return the layers, each in an order in which few lines cross."""
     layers: list[list[int]] = [[] for _ in range(max(depth, default=-1) + 1)]
     for i, d in enumerate(depth):
         layers[d].append(i)
@@ -107,7 +107,7 @@ def _places(layers: list[list[int]], sizes: Sequence[float], chains: Sequence[Se
 
 
 def _spread(layer: Sequence[int], sizes: Sequence[float], x: list[float], wanted: Sequence[float]) -> None:
-    """Puts a layer's boxes where they want to be, moved apart just as far as they must: isotonic regression."""
+    """Put a layer's boxes where they want to be, moved apart just as far as they must: isotonic regression."""
     offsets, end = [], 0.0
     for i in layer:
         offsets.append(end + sizes[i] / 2)

@@ -75,7 +75,7 @@ class Layer:
         return math.prod([size[0], *size[2:]]) if "Conv" in type(self.module).__name__ else size[0]
 
     def params_text(self, last: bool) -> str:
-        """The number of parameters; of a module whose parts are listed only that of its own; in () if none is trained."""
+        """Return the number of parameters; of a module whose parts are listed only that of its own; in () if none is trained."""
         params = list(self.module.parameters())
         if not params:
             return "--"
@@ -158,7 +158,7 @@ def summary(model: Module, input_size: Any = None, input_data: Any = None, *, ba
             col_names: Sequence[str] = ("output_size", "num_params"), col_width: int = WIDTH, device: Any = None,
             dtypes: Any = None, mode: str = "eval", row_settings: Sequence[str] = ("depth",), verbose: int | None = None,
             **kwargs: Any) -> ModelSummary:
-    """The layers of a model with the shapes of their outputs and their parameters, printed (``verbose=0`` does not).
+    """Return the layers of a model with the shapes of their outputs and their parameters, printed (``verbose=0`` does not).
 
     The model is run once, on random inputs of ``input_size`` (a shape, or a list of shapes) or on ``input_data``, without
     gradients and in eval mode; generators and the model's mode are as before afterwards. With neither, only
@@ -249,7 +249,7 @@ class _Watch:
         layer.output_size, layer.output_bytes = _sizes(out), sum(t.nbytes for t in _tensors(out))
 
     def remove(self) -> None:
-        """Takes the hooks away."""
+        """Take the hooks away."""
         for handle in self.handles:
             handle.remove()
 
@@ -270,7 +270,7 @@ def _run(model: Module, args: list, named: dict, mode: str) -> list[Layer]:
 
 
 def _listed(model: Module) -> list[Layer]:
-    """The layers of a model that is not run."""
+    """Return the layers of a model that is not run."""
     watch = _Watch(model)
     watch.remove()
     names = {id(m): name.rpartition(".")[2] for name, m in model.named_modules()}
@@ -287,6 +287,6 @@ def _tensors(x: Any) -> list[Tensor]:
 
 
 def _sizes(x: Any) -> list:
-    """The shape of a tensor; of several, a list of shapes."""
+    """Return the shape of a tensor; of several, a list of shapes."""
     found = [list(t.shape) for t in _tensors(x)]
     return found[0] if len(found) == 1 else found

@@ -1,4 +1,4 @@
-"""torch.distributed.algorithms._checkpoint.checkpoint_wrapper: modules that compute again what they would save."""
+"""torch.distributed.algorithms._checkpoint.checkpoint_wrapper: modules that recompute their activations in backward."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

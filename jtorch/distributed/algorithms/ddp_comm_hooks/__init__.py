@@ -1,4 +1,4 @@
-"""torch.distributed.algorithms.ddp_comm_hooks: how DistributedDataParallel may send gradients, by name."""
+"""torch.distributed.algorithms.ddp_comm_hooks: DistributedDataParallel's communication hooks by name."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ def _register(hook: Callable, model: Any, state: Any) -> None:
 
 
 def _register_power(hook: Callable, rank: int, model: Any, state: Any, start_powerSGD_iter: int = 1_000) -> None:
-    """``state`` is the process group, as for the others."""
+    """Register a PowerSGD hook; ``state`` is the process group, as for the other hooks."""
     model.register_comm_hook(powerSGD.PowerSGDState(state, rank, start_powerSGD_iter), hook)
 
 
@@ -29,7 +29,7 @@ def _refuse(name: str, model: Any, state: Any) -> None:
 class DDPCommHookType(Enum):
     """The hooks of this package: ``DDPCommHookType.FP16_COMPRESS.value(model=model, state=process_group)`` registers one."""
 
-    # A tuple, since Python takes a function, and some versions of it a partial, for a method
+    # A tuple holds each partial, because some Python versions treat a partial in an Enum as a method.
     ALLREDUCE = (partial(_register, default.allreduce_hook),)
     FP16_COMPRESS = (partial(_register, default.fp16_compress_hook),)
     BF16_COMPRESS = (partial(_register, default.bf16_compress_hook),)
@@ -46,5 +46,12 @@ class DDPCommHookType(Enum):
 
 
 def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: Any, state: Any = None) -> None:
-    """Lets ``model``, a DistributedDataParallel, send its gradients by a hook of this package."""
+    """Register one of this package's communication hooks.
+
+    Args:
+        comm_hook_type: the hook.
+        model: a DistributedDataParallel.
+        state: the process group of the hook; all ranks, if None.
+
+    """
     comm_hook_type.value(model=model, state=state)      # type: ignore[operator]

@@ -1,4 +1,6 @@
-"""torch.distributed.algorithms.ddp_comm_hooks.debugging_hooks: what a step takes without sending anything."""
+"""torch.distributed.algorithms.ddp_comm_hooks.debugging_hooks: a hook that sends nothing, to time a step without
+communication.
+"""
 from __future__ import annotations
 
 from typing import Any
@@ -9,7 +11,7 @@ __all__ = ["noop_hook"]
 
 
 def noop_hook(_: Any, bucket: Any) -> Any:
-    """Each rank's own gradients, as they are. See PyTorch's hook of this name."""
+    """Return each rank's own gradients unchanged. See PyTorch's hook of this name."""
     made: Future = Future()
     made.set_result(bucket.buffer())
     return made

@@ -1,4 +1,4 @@
-"""torch.distributed.algorithms.ddp_comm_hooks.default_hooks: the mean of gradients, sent as they are or in fewer bits."""
+"""torch.distributed.algorithms.ddp_comm_hooks.default_hooks: average the gradients in full or half precision."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,7 +18,9 @@ def _averaged(group: Any, tensor: Any) -> Any:
 
 
 def allreduce_hook(process_group: Any, bucket: Any) -> Any:
-    """The mean. See torch.distributed.algorithms.ddp_comm_hooks.default_hooks.allreduce_hook."""
+    """Return the mean of a bucket over the ranks. See
+    torch.distributed.algorithms.ddp_comm_hooks.default_hooks.allreduce_hook.
+    """
     return _averaged(process_group, bucket.buffer()).then(lambda done: done.value()[0])
 
 
@@ -29,12 +31,12 @@ def _compressed(process_group: Any, bucket: Any, dtype: str) -> Any:
 
 
 def fp16_compress_hook(process_group: Any, bucket: Any) -> Any:
-    """The mean, sent as float16. See torch.distributed.algorithms.ddp_comm_hooks.default_hooks.fp16_compress_hook."""
+    """Return the mean of a bucket, sent as float16. See PyTorch's hook of this name."""
     return _compressed(process_group, bucket, "float16")
 
 
 def bf16_compress_hook(process_group: Any, bucket: Any) -> Any:
-    """The mean, sent as bfloat16. See torch.distributed.algorithms.ddp_comm_hooks.default_hooks.bf16_compress_hook."""
+    """Return the mean of a bucket, sent as bfloat16. See PyTorch's hook of this name."""
     return _compressed(process_group, bucket, "bfloat16")
 
 
@@ -51,10 +53,12 @@ def _wrapper(hook: Callable, dtype: str) -> Callable:
 
 
 def fp16_compress_wrapper(hook: Callable) -> Callable:
-    """Another hook, for gradients as float16. See torch.distributed.algorithms.ddp_comm_hooks.default_hooks."""
+    """Return a hook that converts gradients to float16 before ``hook`` and back after it. See PyTorch's wrapper of this name."""
     return _wrapper(hook, "float16")
 
 
 def bf16_compress_wrapper(hook: Callable) -> Callable:
-    """Another hook, for gradients as bfloat16. See torch.distributed.algorithms.ddp_comm_hooks.default_hooks."""
+    """Return a hook that converts gradients to bfloat16 before ``hook`` and back after it. See PyTorch's wrapper of this
+    name.
+    """
     return _wrapper(hook, "bfloat16")

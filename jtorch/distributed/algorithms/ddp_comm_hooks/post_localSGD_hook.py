@@ -1,7 +1,7 @@
-"""torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook: gradients are averaged by all at first, later by a few.
+"""torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook: average gradients over all ranks, later over a subgroup.
 
-Stich, "Local SGD converges fast and communicates little", 2018; Lin and others, "Don't use large mini-batches, use local SGD",
-2018. An averager of parameters belongs to it.
+Source: Stich, "Local SGD converges fast and communicates little", 2018; Lin and others, "Don't use large mini-batches, use
+local SGD", 2018. Use it with a model averager, which averages the parameters over all ranks.
 """
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["PostLocalSGDState", "post_localSGD_hook"]
 
 
 class PostLocalSGDState:
-    """Which group averages gradients until step ``start_localSGD_iter``, and which from then on.
+    """The groups that average gradients before and after step ``start_localSGD_iter``.
 
     Args:
-        process_group: the first; all processes, if None.
-        subgroup: the second.
-        start_localSGD_iter: when the second takes over.
-        post_local_gradient_allreduce: whether it does; if not, gradients are not averaged any more.
+        process_group: the group of the first phase; all processes, if None.
+        subgroup: the group of the second phase; ``new_subgroups()`` makes it, if None.
+        start_localSGD_iter: the backward with which the second phase begins.
+        post_local_gradient_allreduce: whether the second phase averages gradients in the subgroup, or not at all.
 
     """
 
@@ -33,12 +33,12 @@ class PostLocalSGDState:
         self.post_local_gradient_allreduce, self.iter = post_local_gradient_allreduce, 0
 
     def maybe_increase_iter(self, bucket: Any) -> None:
-        """Counts backwards by their last buckets."""
+        """Count a backward when its last bucket comes."""
         self.iter += bucket.is_last()
 
 
 def post_localSGD_hook(state: PostLocalSGDState, bucket: Any) -> Any:
-    """The mean of gradients, over fewer processes later. See PyTorch's hook of this name."""
+    """Return the mean of a bucket over all ranks, or over the subgroup in the second phase. See PyTorch's hook of this name."""
     if state.iter < state.start_localSGD_iter:
         state.maybe_increase_iter(bucket)
         return allreduce_hook(state.process_group, bucket)

@@ -1,8 +1,9 @@
-"""torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook: gradients are sent as products of two thin matrices.
+"""torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook: send gradients as products of two low-rank matrices.
 
-Vogels, Karimireddy and Jaggi, "PowerSGD: practical low-rank gradient compression for distributed optimization", 2019: of each
-gradient M, seen as a matrix, P = M Q is averaged and orthogonalized, then Q = M^T P is averaged, and P Q^T stands for the mean.
-What that leaves out of a rank's gradient is added to its next one.
+A gradient is viewed as a matrix M. The ranks average P = M Q, orthogonalize P, and average Q = M^T P. The product P Q^T
+approximates the mean. The error of the approximation is added to the next gradient.
+
+Source: Vogels, Karimireddy and Jaggi, "PowerSGD: practical low-rank gradient compression for distributed optimization", 2019.
 """
 from __future__ import annotations
 
@@ -27,22 +28,22 @@ logger = logging.getLogger(__name__)
 
 
 class PowerSGDState:
-    """What a hook of this file is to do, and what it remembers of each bucket.
+    """The options of a PowerSGD hook, and the factors and errors that it keeps for each bucket.
 
     Args:
         process_group: the ranks; all, if None.
-        matrix_approximation_rank: how thin the matrices are.
-        start_powerSGD_iter: until this backward gradients are averaged as they are.
-        min_compression_rate: by what a gradient must get smaller, or it is averaged as it is.
-        use_error_feedback: whether what is left out is added to the next gradient.
-        warm_start: whether Q is that of the backward before, rather than random.
-        orthogonalization_epsilon: is added to the norms of columns, which may be zero.
-        random_seed: of the random Q.
-        compression_stats_logging_frequency: after how many backwards the rate is logged.
-        batch_tensors_with_same_shape: whether gradients of one shape are multiplied together.
+        matrix_approximation_rank: the rank of P and Q.
+        start_powerSGD_iter: the first backward whose gradients are compressed; earlier ones are averaged in full.
+        min_compression_rate: the least compression rate; a gradient that would be compressed less is averaged in full.
+        use_error_feedback: whether the error of a compression is added to the next gradient.
+        warm_start: whether Q starts from the previous backward's Q, rather than from random numbers.
+        orthogonalization_epsilon: a value added to the norms of columns, which may be zero.
+        random_seed: the seed of the random Q.
+        compression_stats_logging_frequency: the number of backwards between two log lines.
+        batch_tensors_with_same_shape: whether gradients of one shape are multiplied as one batch.
 
     Raises:
-        ValueError: a start before the third backward, where something is remembered of the one before.
+        ValueError: error feedback or warm start with a start before the third backward.
 
     """
 
@@ -63,7 +64,8 @@ class PowerSGDState:
         self.use_error_feedback, self.warm_start = use_error_feedback, warm_start
         self.orthogonalization_epsilon = orthogonalization_epsilon
         self.rng = np.random.RandomState(random_seed)
-        self.error_dict: dict[int, Any] = {}        # by a bucket's index, as those of P and Q
+        # Maps a bucket's index to its error; the next two hold P and Q by the same index.
+        self.error_dict: dict[int, Any] = {}
         self.p_memory_dict: dict[int, Any] = {}
         self.q_memory_dict: dict[int, Any] = {}
         self.iter = self.next_stats_report = 0
@@ -83,18 +85,18 @@ class PowerSGDState:
             setattr(self, name, value)
 
     def maybe_increase_iter(self, bucket: Any) -> None:
-        """Counts backwards by their last buckets."""
+        """Count a backward when its last bucket comes."""
         self.iter += bucket.is_last()
 
     def compression_stats(self) -> tuple[float, int, int]:
-        """(rate, before, after): how many numbers there were, and how many have been sent."""
+        """Return (compression rate, numbers before compression, numbers sent)."""
         before, after = self.total_numel_before_compression, self.total_numel_after_compression
         return before / after if after else 0, before, after
 
     # ------------------------------------------------------------ a bucket, in the order of a backward
 
     def _counted(self, bucket: Any, before: int, after: int) -> None:
-        """Counts what is sent; now and then, how much that was goes to the log."""
+        """Add to the compression statistics, and log them every ``compression_stats_logging_frequency`` backwards."""
         self.total_numel_before_compression += before
         self.total_numel_after_compression += after
         if bucket.is_last() and self.iter >= self.next_stats_report:
@@ -103,7 +105,7 @@ class PowerSGDState:
             self.next_stats_report = self.iter + self.compression_stats_logging_frequency
 
     def _fed_back(self, index: int, flat: Any) -> Any:
-        """Adds what was left out of a bucket before; what there is to send then, if that is needed later."""
+        """Add the previous error of the bucket to ``flat``; return a copy of the sum if error feedback needs one."""
         if not self.use_error_feedback:
             return None
         if index in self.error_dict:
@@ -111,7 +113,7 @@ class PowerSGDState:
         return flat.detach().clone()
 
     def _begin(self, index: int, p_size: int, q_size: int, like: Any) -> bool:
-        """Makes memory for a bucket's P and Q; whether that is new, so that Q is to be random."""
+        """Allocate the memory of a bucket's P and Q; return whether it is new, so that Q has to be drawn."""
         if self.warm_start and index in self.p_memory_dict:
             return False
         for memory, size in ((self.p_memory_dict, p_size), (self.q_memory_dict, q_size)):
@@ -119,7 +121,7 @@ class PowerSGDState:
         return True
 
     def _end(self, bucket: Any, given: Any, sent: Any) -> None:
-        """Remembers what was left out, and the backward."""
+        """Store the error of the bucket, and count the backward."""
         if given is not None:
             self.error_dict[bucket.index()] = given - sent
         if not self.warm_start:
@@ -128,14 +130,14 @@ class PowerSGDState:
         self.maybe_increase_iter(bucket)
 
     def _make_random(self, qs: list) -> None:
-        """Fills each Q with the same numbers on all ranks."""
+        """Fill each Q with random numbers that are the same on all ranks."""
         source = Generator().manual_seed(int(self.rng.randint(1_000_000_000)))
         for q in qs:
             q.copy_(functions.randn(*q.shape, generator=source, dtype=q.dtype))
 
 
 def _orthogonalize(matrices: Any, epsilon: float = 0) -> None:
-    """Makes the columns of matrices (count, n, rank) orthogonal and of length one, in place."""
+    """Orthonormalize the columns of matrices (count, n, rank) in place."""
     rank = matrices.shape[2]
     if rank > 2 and matrices.element_size() > 2:
         matrices.copy_(functions.qr(matrices)[0])
@@ -147,7 +149,7 @@ def _orthogonalize(matrices: Any, epsilon: float = 0) -> None:
 
 
 def powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
-    """The mean of gradients, each sent as two thin matrices. See PyTorch's hook of this name."""
+    """Return the mean of a bucket's gradients, each compressed as a matrix of its own. See PyTorch's hook of this name."""
     group, flat = _group_or_default(state.process_group), bucket.buffer()
     if state.iter < state.start_powerSGD_iter:
         state.maybe_increase_iter(bucket)
@@ -166,7 +168,7 @@ def powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
 
 
 def batched_powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
-    """The mean of all gradients of a bucket, sent as two thin matrices of one square one. See PyTorch's hook of this name."""
+    """Return the mean of a bucket, compressed as one square matrix. See PyTorch's hook of this name."""
     group, flat = _group_or_default(state.process_group), bucket.buffer()
     if state.iter < state.start_powerSGD_iter:
         state.maybe_increase_iter(bucket)
@@ -181,9 +183,16 @@ def batched_powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
 
 
 def _rounds(state: PowerSGDState, bucket: Any, batches: list, given: Any, sent: Any, epsilon: float) -> tuple[Callable, Callable]:
-    """Makes P of each batch; what is to be done when the ranks' P are summed, and then when their Q are.
+    """Compute each P, and return the continuations that run after the sums of P and of Q.
 
-    The products take the gradients' places in ``sent``; ``given`` is what the gradients were.
+    Args:
+        state: the hook's state.
+        bucket: the gradients.
+        batches: pairs of a batch of matrices and the gradients in it.
+        given: the gradients before compression, for error feedback; None without it.
+        sent: the flat buffer that receives the approximation in place of the gradients.
+        epsilon: a value added to the norms of columns.
+
     """
     group, index = _group_or_default(state.process_group), bucket.index()
     ps, qs = _factors(state, index, [m for m, _ in batches], sent)
@@ -208,12 +217,12 @@ def _rounds(state: PowerSGDState, bucket: Any, batches: list, given: Any, sent: 
 
 
 def _begun(memory: Any, group: Any) -> Any:
-    """A future of a list with the memory, when it has become the sum of all ranks'."""
+    """Begin to sum ``memory`` over the ranks; return the future of a list with ``memory``."""
     return all_reduce(memory, group=group, async_op=True).get_future()      # type: ignore[union-attr]
 
 
 def _divided(state: PowerSGDState, bucket: Any) -> tuple[list, list]:
-    """The gradients that are sent as they are; the others as matrices, a batch of them with those it is made of each."""
+    """Return the gradients that are sent in full, and the others as batches of matrices with their gradients."""
     whole: list = []
     by_shape: dict[tuple, list] = defaultdict(list)
     before = after = 0
@@ -233,7 +242,7 @@ def _divided(state: PowerSGDState, bucket: Any) -> tuple[list, list]:
 
 
 def _factors(state: PowerSGDState, index: int, batches: list, flat: Any) -> tuple[list, list]:
-    """P and Q of each batch, (count, n or m, rank): views of a bucket's memory."""
+    """Return P and Q of each batch as views of the bucket's memory, with shape (count, n or m, rank)."""
     ranks = [min(*b.shape[1:], state.matrix_approximation_rank) for b in batches]
     p_shapes = [(b.shape[0], b.shape[1], r) for b, r in zip(batches, ranks, strict=True)]
     q_shapes = [(b.shape[0], b.shape[2], r) for b, r in zip(batches, ranks, strict=True)]

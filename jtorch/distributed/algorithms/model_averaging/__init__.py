@@ -1,1 +1,1 @@
-"""torch.distributed.algorithms.model_averaging: models of several processes, made alike now and then."""
+"""torch.distributed.algorithms.model_averaging: average the parameters of several processes every few steps."""

@@ -1,4 +1,4 @@
-"""torch.distributed.algorithms.model_averaging.averagers: parameters become their mean every few steps."""
+"""torch.distributed.algorithms.model_averaging.averagers: average parameters every few steps."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -13,7 +13,7 @@ __all__ = ["ModelAverager", "PeriodicModelAverager"]
 
 
 class ModelAverager(ABC):
-    """What averages parameters, and counts steps."""
+    """The base class of averagers, which counts steps and averages parameters."""
 
     def __init__(self, process_group: Any = None):
         self.process_group = _group_or_default(process_group)
@@ -21,27 +21,32 @@ class ModelAverager(ABC):
 
     @abstractmethod
     def average_parameters(self, params: Iterable[Any]) -> None:
-        """A step: averages parameters if it is time."""
+        """Count a step, and average the parameters if they are due."""
 
 
 def check_warmup(steps: int) -> None:
-    """ValueError for fewer than no steps."""
+    """Raise ValueError for a negative number of steps."""
     if steps < 0:
         raise ValueError("Arg ``warmup_steps`` must be a non-negative number.")
 
 
 def warn_of_no_gain(period: str) -> None:
-    """Warns that parameters are averaged in each step, by the argument of this name."""
+    """Warn that the argument ``period`` makes each step average parameters, which gains nothing."""
     warned.warn(f"When {period} is 1, no need to use model averaging because the communication cost of all-reducing parameters "
                 "will be no less than the cost of all-reducing gradients by DistributedDataParallel in the backward pass. "
                 "Therefore, only DistributedDataParallel should be used for this case.")
 
 
 class PeriodicModelAverager(ModelAverager):
-    """Averages parameters every ``period`` steps, from step ``warmup_steps`` on. See PyTorch's class of this name.
+    """Averages parameters every ``period`` steps, beginning with step ``warmup_steps``. See PyTorch's class of this name.
+
+    Args:
+        period: the number of steps between two averages.
+        warmup_steps: the number of steps before the first average.
+        process_group: the ranks; all, if None.
 
     Raises:
-        ValueError: fewer than no steps to begin with, or a period below 1.
+        ValueError: a negative ``warmup_steps``, or a period below 1.
 
     """
 
@@ -55,7 +60,7 @@ class PeriodicModelAverager(ModelAverager):
         self.warmup_steps, self.period = warmup_steps, period
 
     def average_parameters(self, params: Iterable[Any]) -> None:
-        """A step: averages parameters if it is time."""
+        """Count a step, and average the parameters if they are due."""
         since = self.step - self.warmup_steps
         if since >= 0 and since % self.period == 0:
             average_parameters_or_parameter_groups(params, self.process_group)

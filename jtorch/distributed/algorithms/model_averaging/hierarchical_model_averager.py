@@ -1,6 +1,7 @@
-"""torch.distributed.algorithms.model_averaging.hierarchical_model_averager: small groups average often, large ones seldom.
+"""torch.distributed.algorithms.model_averaging.hierarchical_model_averager: average often in small groups, rarely in large
+ones.
 
-Lin and others, "Don't use large mini-batches, use local SGD", 2018; Wang and Joshi, "Cooperative SGD", 2018.
+Source: Lin and others, "Don't use large mini-batches, use local SGD", 2018; Wang and Joshi, "Cooperative SGD", 2018.
 """
 from __future__ import annotations
 
@@ -15,15 +16,16 @@ __all__ = ["HierarchicalModelAverager"]
 
 
 class HierarchicalModelAverager(ModelAverager):
-    """Averages parameters in the group of the longest period that a step is a multiple of.
+    """Averages parameters in the group of the longest period that divides the step.
 
     Args:
-        period_group_size_dict: group sizes by periods, in steps, both rising; the last size is that of ``process_group``.
-        warmup_steps: until this step nothing is averaged.
-        process_group: all ranks that have the model; all of the job, if None.
+        period_group_size_dict: maps each period, in steps, to a group size. Both rise, and the last size is that of
+            ``process_group``.
+        warmup_steps: the number of steps before the first average.
+        process_group: all ranks that have the model; all ranks of the job, if None.
 
     Raises:
-        ValueError: no periods, a period below 1, another last size, or fewer than no steps to begin with.
+        ValueError: no periods, a period below 1, a wrong last size, or a negative ``warmup_steps``.
 
     """
 
@@ -46,12 +48,12 @@ class HierarchicalModelAverager(ModelAverager):
         self.warmup_steps, self._periods = warmup_steps, periods
 
     def _find_process_group(self) -> Any:
-        """The group that averages at this step; None if it is no period's."""
+        """Return the group that averages at this step; None if no period divides the step."""
         period = next((p for p in reversed(self._periods) if self.step % p == 0), None)
         return None if period is None else self.period_process_group_dict[period]
 
     def average_parameters(self, params: Iterable[Any]) -> None:
-        """A step: averages parameters if it is time."""
+        """Count a step, and average the parameters if they are due."""
         group = self._find_process_group() if self.step >= self.warmup_steps else None
         if group is not None:
             average_parameters_or_parameter_groups(params, group)

@@ -1,4 +1,4 @@
-"""torch.distributed.algorithms.model_averaging.utils: the mean of parameters over processes."""
+"""torch.distributed.algorithms.model_averaging.utils: average parameters over processes."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ __all__ = ["average_parameters", "average_parameters_or_parameter_groups", "get_
 
 
 def average_parameters(params: Iterable[Tensor], process_group: Any = None) -> None:
-    """Makes parameters their mean over a group, in one message. See torch.distributed.algorithms.model_averaging.utils."""
+    """Replace parameters by their mean over a group, in one message. See torch.distributed.algorithms.model_averaging.utils."""
     if _rank_not_in_group(process_group):
         return
     given, pg = list(params), _group_or_default(process_group)
@@ -26,7 +26,7 @@ def average_parameters(params: Iterable[Tensor], process_group: Any = None) -> N
 
 
 def get_params_to_average(params: Iterable[Any]) -> list[Tensor]:
-    """The parameters that have a gradient, of a module's or of an optimizer's groups."""
+    """Return the parameters that have a gradient, out of a module's parameters or an optimizer's groups."""
     found: list[Tensor] = []
     for p in params:
         if not isinstance(p, (Parameter, dict)):
@@ -36,5 +36,5 @@ def get_params_to_average(params: Iterable[Any]) -> list[Tensor]:
 
 
 def average_parameters_or_parameter_groups(params: Iterable[Any], process_group: Any = None) -> None:
-    """Makes the parameters that have a gradient their mean over a group."""
+    """Replace the parameters that have a gradient by their mean over a group."""
     average_parameters(get_params_to_average(params), process_group)

@@ -1,4 +1,4 @@
-"""torch.distributed.elastic.multiprocessing: processes that are watched. torch.distributed.run starts them."""
+"""torch.distributed.elastic.multiprocessing: names of PyTorch's process monitor; torch.distributed.run starts processes."""
 from __future__ import annotations
 
 from enum import IntFlag
@@ -9,7 +9,7 @@ __getattr__ = lazy_getattr(__name__, {}, not_built="DefaultLogsSpecs LogsDest Lo
 
 
 class Std(IntFlag):
-    """Which streams of a process are meant. See torch.distributed.elastic.multiprocessing.Std."""
+    """The streams of a process, as flags. See torch.distributed.elastic.multiprocessing.Std."""
 
     NONE = 0
     OUT = 1
@@ -18,7 +18,7 @@ class Std(IntFlag):
 
     @classmethod
     def from_str(cls, vm: str) -> Std | dict[int, Std]:
-        """Return the streams that "1" says, or those of each process that "0:3,1:0" says."""
+        """Return the streams that a number such as "1" names, or a dict of ranks for a text such as "0:3,1:0"."""
         if ":" not in vm:
             return cls(int(vm))
         return {int(rank): cls(int(streams)) for rank, streams in (part.split(":") for part in vm.split(","))}

@@ -1,4 +1,4 @@
-"""Errors of processes that a launcher has started. See torch.distributed.elastic.multiprocessing.errors."""
+"""Errors of processes that a launcher started. See torch.distributed.elastic.multiprocessing.errors."""
 from __future__ import annotations
 
 import functools
@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass
 class ProcessFailure:
-    """How a process ended that should not have. See torch.distributed.elastic.multiprocessing.errors.ProcessFailure."""
+    """The failure of one process. See torch.distributed.elastic.multiprocessing.errors.ProcessFailure."""
 
     local_rank: int
     pid: int
@@ -33,24 +33,24 @@ class ProcessFailure:
             self.message = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
 
     def signal_name(self) -> str:
-        """The signal that ended it, or ``<N/A>``."""
+        """Return the name of the signal that ended the process, or ``<N/A>``."""
         return signal.Signals(-self.exitcode).name if self.exitcode < 0 else "<N/A>"
 
 
 class ChildFailedError(Exception):
-    """A rank has failed. See torch.distributed.elastic.multiprocessing.errors.ChildFailedError."""
+    """Raised when a rank has failed. See torch.distributed.elastic.multiprocessing.errors.ChildFailedError."""
 
     def __init__(self, name: str, failures: dict[int, ProcessFailure]):
         self.name, self.failures = name, failures
         super().__init__(self.format_msg())
 
     def get_first_failure(self) -> tuple[int, ProcessFailure]:
-        """(rank, failure) of the one that came first."""
+        """Return the rank and the failure that came first."""
         rank = min(self.failures, key=lambda r: self.failures[r].timestamp)
         return rank, self.failures[rank]
 
     def format_msg(self, boarder_delim: str = "=", section_delim: str = "-") -> str:
-        """A report of all failures, the first as the root cause."""
+        """Return a report of all failures, with the first as the root cause."""
         first, cause = self.get_first_failure()
         others = [self._told(r, f) for r, f in self.failures.items() if r != first]
         width = 60
@@ -66,7 +66,7 @@ class ChildFailedError(Exception):
 
 
 def record(fn: Callable, error_handler: Any = None) -> Callable:
-    """A decorator of a program's main function: what it raises is told to the launcher too."""
+    """Wrap a program's main function, so that the launcher is told the exception that ``fn`` raises."""
     @functools.wraps(fn)
     def recorded(*args: Any, **kwargs: Any) -> Any:
         try:

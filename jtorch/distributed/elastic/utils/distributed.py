@@ -1,11 +1,11 @@
-"""torch.distributed.elastic.utils.distributed: ports of this machine."""
+"""torch.distributed.elastic.utils.distributed: free ports of this machine."""
 from __future__ import annotations
 
 import socket
 
 
 def get_socket_with_port() -> socket.socket:
-    """Return a socket that is bound to a free port, which nobody else gets while it is open."""
+    """Return a socket that holds a free port while it is open."""
     for family, kind, proto, _, _ in socket.getaddrinfo("localhost", None, type=socket.SOCK_STREAM):
         made = socket.socket(family, kind, proto)
         try:
@@ -18,6 +18,6 @@ def get_socket_with_port() -> socket.socket:
 
 
 def get_free_port() -> int:
-    """Return a port of this machine that was free just now."""
+    """Return a port of this machine that is free now."""
     with get_socket_with_port() as made:
         return made.getsockname()[1]

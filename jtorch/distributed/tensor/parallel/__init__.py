@@ -1,4 +1,4 @@
-"""torch.distributed.tensor.parallel: modules whose parameters ranks share."""
+"""torch.distributed.tensor.parallel: modules whose parameters are sharded over ranks."""
 from __future__ import annotations
 
 from jtorch.distributed.lazy_exports import lazy_getattr

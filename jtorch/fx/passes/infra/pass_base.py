@@ -16,7 +16,7 @@ class PassBase(abc.ABC):
     """A pass: ``call`` is written by the class, ``requires`` and ``ensures`` check what it is given and what it makes."""
 
     def __call__(self, graph_module: Any) -> PassResult | None:
-        """The pass, with its checks."""
+        """Return the pass, with its checks."""
         self.requires(graph_module)
         made = self.call(graph_module)
         self.ensures(graph_module)
@@ -24,10 +24,10 @@ class PassBase(abc.ABC):
 
     @abc.abstractmethod
     def call(self, graph_module: Any) -> PassResult | None:
-        """Changes the module."""
+        """Change the module."""
 
     def requires(self, graph_module: Any) -> None:      # noqa: B027  (need not be written)
-        """Raises where the module is not as the pass needs it."""
+        """Raise where the module is not as the pass needs it."""
 
     def ensures(self, graph_module: Any) -> None:       # noqa: B027
-        """Raises where the module is not as the pass should leave it."""
+        """Raise where the module is not as the pass should leave it."""

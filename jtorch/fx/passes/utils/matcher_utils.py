@@ -45,7 +45,7 @@ class SubgraphMatcher:
         self.pattern_anchors = [output] if match_output else [n for n in output.all_input_nodes if len(n.users) == 1]
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
-        """All places where the pattern stands. See torch.fx.passes.utils.matcher_utils.SubgraphMatcher.match."""
+        """Return all places where the pattern stands. See torch.fx.passes.utils.matcher_utils.SubgraphMatcher.match."""
         candidates = [(a, [n for n in graph.nodes if self._alike(a, n, node_name_match)]) for a in self.pattern_anchors]
         candidates = [(a, found) for a, found in candidates if found]
         matches: list[InternalMatch] = []
@@ -67,7 +67,7 @@ class SubgraphMatcher:
         return _first_of_overlapping(matches) if self.remove_overlapping_matches else matches
 
     def _alike(self, pn: Node, gn: Node, name: str = "") -> bool:
-        """Whether two nodes do the same, arguments aside."""
+        """Return whether two nodes do the same, arguments aside."""
         if (not self.match_placeholder and pn.op == "placeholder") or (name and name in gn.name):
             return True
         if pn.op != gn.op:
@@ -112,7 +112,7 @@ class SubgraphMatcher:
         return not isinstance(b, Node) and type(a) is type(b) and a == b
 
     def _is_contained(self, nodes_map: dict[Node, Any]) -> bool:
-        """Whether nobody outside uses what is inside, but for what the pattern returns."""
+        """Return whether nobody outside uses what is inside, but for what the pattern returns."""
         inside = {gn: pn for pn, gn in nodes_map.items() if pn.op != "placeholder"}
         return all([pn in self.pattern_returning_nodes or all([u in inside for u in gn.users]) for gn, pn in inside.items()])
 
@@ -132,7 +132,7 @@ def _first_of_overlapping(matches: list[InternalMatch]) -> list[InternalMatch]:
 
 
 def _closed(nodes: list[Node]) -> bool:
-    """Whether no way leads out of the nodes and in again, so that they can become one."""
+    """Return whether no way leads out of the nodes and in again, so that they can become one."""
     inside, seen = set(nodes), set()
     todo = [u for n in nodes for u in n.users if u not in inside]
     while todo:

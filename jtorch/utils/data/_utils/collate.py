@@ -98,7 +98,7 @@ def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Table | None = None) -
 
 
 def _alike(batch: Sequence[np.ndarray]) -> bool:
-    """Whether arrays can be joined as they are: of a dtype and an order that tensors have, all of one shape."""
+    """Return whether arrays can be joined as they are: of a dtype and an order that tensors have, all of one shape."""
     dtype, shape = batch[0].dtype, batch[0].shape
     return dtype.isnative and dtype in _DTYPES and all(
         [isinstance(x, np.ndarray) and x.dtype == dtype and x.shape == shape and x.flags.c_contiguous for x in batch])
@@ -139,7 +139,7 @@ default_collate_fn_map: Table = {
 
 
 def default_collate(batch: Any) -> Any:
-    """A list of samples as a batch with one more dim in front. See torch.utils.data.default_collate.
+    """Return a list of samples as a batch with one more dim in front. See torch.utils.data.default_collate.
 
     Tensors, NumPy arrays and numbers become tensors (floats float64, ints int64); mappings, named tuples and sequences
     keep their type (tuples become lists) and get their elements collated; text stays a list.

@@ -32,5 +32,5 @@ def sequence_like(given: Any, items: list) -> Any:
 
 
 def is_namedtuple(x: Any) -> bool:
-    """Whether ``x`` is a tuple with field names."""
+    """Return whether ``x`` is a tuple with field names."""
     return isinstance(x, tuple) and hasattr(x, "_fields")

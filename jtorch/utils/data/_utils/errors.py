@@ -28,7 +28,7 @@ class ExceptionWrapper:
         self.where = where
 
     def reraise(self) -> NoReturn:
-        """Raises an exception of the same type, its message the worker's traceback."""
+        """Raise an exception of the same type, its message the worker's traceback."""
         msg = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
         if self.exc_type is not KeyError and getattr(self.exc_type, "message", None):
             raise self.exc_type(message=msg)

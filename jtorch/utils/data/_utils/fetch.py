@@ -15,7 +15,7 @@ class MapFetcher:
         self.dataset, self.auto_collation, self.collate_fn = dataset, auto_collation, collate_fn
 
     def fetch(self, index: Any) -> Any:
-        """The batch of the samples at ``index`` (a list), or the one sample there without automatic batching."""
+        """Return the batch of the samples at ``index`` (a list), or the one sample there without automatic batching."""
         if not self.auto_collation:
             return self.collate_fn(self.dataset[index])
         if self.collate_fn is collate.default_collate and \
@@ -36,7 +36,7 @@ class IterableFetcher:
         self.ended = False
 
     def fetch(self, index: Any) -> Any:
-        """The next batch, or sample; StopIteration at the end."""
+        """Return the next batch, or sample; StopIteration at the end."""
         if self.ended:
             raise StopIteration
         if not self.auto_collation:

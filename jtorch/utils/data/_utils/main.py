@@ -36,7 +36,7 @@ def import_main(place: dict[str, Any] | None) -> None:
 
 
 def _is_guarded(path: str | None) -> bool:
-    """Whether what runs now is under ``if __name__ == "__main__":``, so that importing the file would not run it."""
+    """Return whether what runs now is under ``if __name__ == "__main__":``, so that importing the file would not run it."""
     line = _line_of_main()
     if line is None:
         return True
@@ -48,7 +48,7 @@ def _is_guarded(path: str | None) -> bool:
 
 
 def _line_of_main() -> int | None:
-    """The line of ``__main__`` that the main thread is at; None if it is not running any."""
+    """Return the line of ``__main__`` that the main thread is at; None if it is not running any."""
     scope = vars(sys.modules["__main__"])
     frame: FrameType | None = sys._current_frames().get(threading.main_thread().ident or 0)
     while frame is not None:

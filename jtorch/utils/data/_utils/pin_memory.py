@@ -10,7 +10,7 @@ from jtorch.utils.data._utils.errors import ExceptionWrapper
 
 
 def pin_memory(data: Any, device: Any = None) -> Any:
-    """Calls ``pin_memory()`` on all parts of ``data`` that have it."""
+    """Call ``pin_memory()`` on all parts of ``data`` that have it."""
     if hasattr(data, "pin_memory"):
         return data.pin_memory()
     if isinstance(data, (str, bytes)):

@@ -51,7 +51,7 @@ class Processes:
         self.pipes.append(here)
 
     def send(self, worker_id: int, message: Any) -> None:
-        """Gives a worker something to do; what a worker that died would have done shows when it is waited for."""
+        """Return a worker something to do; what a worker that died would have done shows when it is waited for."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.pipes[worker_id].send(message)
 
@@ -78,11 +78,11 @@ class Processes:
         return error
 
     def stop(self, worker_id: int) -> None:
-        """Tells a worker that nothing more will come."""
+        """Tell a worker that nothing more will come."""
         self.send(worker_id, None)
 
     def close(self) -> None:
-        """Ends all workers: after what they are doing now if that is soon, else at once."""
+        """End all workers: after what they are doing now if that is soon, else at once."""
         for i in range(len(self.pipes)):
             self.stop(i)
         for member in self.members:
@@ -175,7 +175,7 @@ def _run(prepared: Any, worker_id: int, pipe: connection.Connection, folders: li
 
 
 def _listen(pipe: connection.Connection, messages: queue.SimpleQueue, folders: list[str]) -> None:
-    """Takes messages out of the pipe as they come, so that the main process never waits for room in it."""
+    """Take messages out of the pipe as they come, so that the main process never waits for room in it."""
     parent: Any = parent_process()
     try:
         while pipe in connection.wait([pipe, parent.sentinel]) and (message := pipe.recv()) is not None:

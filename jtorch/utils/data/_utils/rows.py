@@ -22,7 +22,7 @@ from jtorch.utils.data.dataset import Subset, TensorDataset
 
 
 def stacked(batch: Sequence[Tensor], always: bool) -> Tensor | None:
-    """The tensors stacked along a new first dim, or None where ``torch.stack`` has to do it.
+    """Return the tensors stacked along a new first dim, or None where ``torch.stack`` has to do it.
 
     That is where it would raise, where gradients flow, on accelerators, under JAX transformations, and where the tensors
     come from calls of the current record, which goes on with the stack then (``always``: it ends instead).
@@ -43,7 +43,7 @@ def stacked(batch: Sequence[Tensor], always: bool) -> Tensor | None:
 
 
 def _tracked(batch: Sequence[Tensor]) -> bool:
-    """Whether any tensor requires grad, itself or through what it is a view of."""
+    """Return whether any tensor requires grad, itself or through what it is a view of."""
     if any([t._requires_grad for t in batch]):
         return True
     bases = {id(t._base): t for t in batch if t._base is not None}      # one, for rows of one tensor
@@ -73,7 +73,7 @@ def _computed(t: Tensor, always: bool) -> np.ndarray | None:
 
 
 def _content(s: storage.Storage) -> np.ndarray | None:
-    """All of a storage's elements in a row, if they are known."""
+    """Return all of a storage's elements in a row, if they are known."""
     if s.host is not None:
         return s.host
     value = s.content()

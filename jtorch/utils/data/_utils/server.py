@@ -63,6 +63,6 @@ else:
 
 
 def start() -> None:
-    """Starts the server if there is none, without waiting for what it imports."""
+    """Start the server if there is none, without waiting for what it imports."""
     if CLEAN:
         _server.ensure_running()

@@ -48,7 +48,7 @@ class Folders:
 
 
 def remove(folders: Sequence[str]) -> None:
-    """Removes folders and what is in them."""
+    """Remove folders and what is in them."""
     for path in folders:
         shutil.rmtree(path, ignore_errors=True)
 
@@ -93,7 +93,7 @@ class _Pickler(_Rules, pickle.Pickler):
 
 
 def _reduced_tensor(t: Tensor) -> Any:
-    """A tensor of which the storage is sent only where the tensor shows most of it."""
+    """Return a tensor of which the storage is sent only where the tensor shows most of it."""
     if node_of(t) is not None:
         raise RuntimeError(NOT_A_LEAF)
     if t.__class__ not in (Tensor, Parameter):
@@ -112,7 +112,7 @@ _kept_names: list[Names] = []
 
 
 def _kept_storage(s: storage.Storage, held: list) -> Any:
-    """A storage by the file of its elements, which stays for the next epoch: such an array never changes."""
+    """Return a storage by the file of its elements, which stays for the next epoch: such an array never changes."""
     if s.host is not None or s.aval.nbytes < KEPT_ALONE or s.content().array.__class__ is not np.ndarray:
         return None
     array = s.content().array
@@ -151,7 +151,7 @@ def _of_file(path: str, shape: tuple[int, ...], dtype: np.dtype) -> storage.Stor
 
 
 def _is_whole_file(array: np.memmap) -> bool:
-    """Whether an array over a file was made by opening it, so that another process can open it as well."""
+    """Return whether an array over a file was made by opening it, so that another process can open it as well."""
     return isinstance(array.base, mmap.mmap) and array.filename is not None and (
         array.flags.c_contiguous or array.flags.f_contiguous)
 
@@ -184,7 +184,7 @@ def _collector(buffers: list[memoryview]) -> Callable[[pickle.PickleBuffer], boo
 
 
 def has_cloudpickle() -> bool:
-    """Whether classes and functions can be sent by value."""
+    """Return whether classes and functions can be sent by value."""
     return importlib.util.find_spec("cloudpickle") is not None
 
 
@@ -195,7 +195,7 @@ def _value_pickler() -> type:
 
 
 def _written(path: str, buffers: Sequence[memoryview]) -> bool:
-    """Whether the file system had room for all buffers, each at an aligned place."""
+    """Return whether the file system had room for all buffers, each at an aligned place."""
     try:
         with open(path, "xb") as file:
             for b in buffers:
@@ -209,7 +209,7 @@ def _written(path: str, buffers: Sequence[memoryview]) -> bool:
 
 
 def loads(sent: Any, keep: bool = False) -> Any:
-    """The object that ``dumps`` was given. ``keep`` leaves the file for others to read."""
+    """Return the object that ``dumps`` was given. ``keep`` leaves the file for others to read."""
     text, path, parts = sent
     if path is None:
         return pickle.loads(text, buffers=parts)

@@ -25,7 +25,7 @@ class Threads:
             t.start()
 
     def send(self, worker_id: int, message: Any) -> None:
-        """Gives a worker something to do."""
+        """Return a worker something to do."""
         self.queues[worker_id].put(message)
 
     def receive(self, timeout: float | None, active: list[bool]) -> Any:
@@ -33,11 +33,11 @@ class Threads:
         return self.results.get(timeout=timeout)
 
     def stop(self, worker_id: int) -> None:
-        """Tells a worker that nothing more will come."""
+        """Tell a worker that nothing more will come."""
         self.queues[worker_id].put(None)
 
     def close(self) -> None:
-        """Ends all workers after what they are doing now."""
+        """End all workers after what they are doing now."""
         self.stopped.set()
         for i, t in enumerate(self.members):
             self.stop(i)

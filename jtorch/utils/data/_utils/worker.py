@@ -116,7 +116,7 @@ class Job:
     num_workers: int
 
     def fetcher(self) -> Any:
-        """A fetcher at the dataset's start."""
+        """Return a fetcher at the dataset's start."""
         return self.make_fetcher(self.dataset, self.auto_collation, self.collate_fn, self.drop_last)
 
 
@@ -126,13 +126,13 @@ def _generate_state(base_seed: int, worker_id: int) -> list[int]:
 
 
 def numpy_seed(base_seed: int, worker_id: int) -> np.ndarray:
-    """The four words that ``numpy.random`` is seeded with, so that its numbers are not those of ``random``."""
+    """Return the four words that ``numpy.random`` is seeded with, so that its numbers are not those of ``random``."""
     low, high = base_seed & 0xFFFFFFFF, base_seed >> 32
     return np.random.SeedSequence([worker_id, low, high, 0]).generate_state(4)
 
 
 def enter_process(job: Job, worker_id: int) -> None:
-    """Makes this process the worker: the default generators get seeds of their own."""
+    """Make this process the worker: the default generators get seeds of their own."""
     seed = job.base_seed + worker_id
     random.seed(seed)
     numbers.manual_seed(seed)
@@ -141,7 +141,7 @@ def enter_process(job: Job, worker_id: int) -> None:
 
 
 def enter_thread(job: Job, worker_id: int) -> None:
-    """Makes this thread the worker: torch's default generator is its own; ``random`` and ``numpy.random`` are shared."""
+    """Make this thread the worker: torch's default generator is its own; ``random`` and ``numpy.random`` are shared."""
     seed = job.base_seed + worker_id
     own = Generator().manual_seed(seed)
     numbers.use_in_thread(own)
@@ -150,7 +150,7 @@ def enter_thread(job: Job, worker_id: int) -> None:
 
 
 def work(job: Job, worker_id: int, where: str, receive: Callable[[], Any], send: Callable[[Any], None]) -> None:
-    """Fetches what ``receive`` asks for, (number, indices), and sends (number, batch), until ``receive`` gives None.
+    """Fetch what ``receive`` asks for, (number, indices), and sends (number, batch), until ``receive`` gives None.
 
     An exception, one of ``worker_init_fn`` too, is sent in place of the batch; the end of an iterable dataset once.
     """

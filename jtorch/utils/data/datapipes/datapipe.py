@@ -23,12 +23,12 @@ class _WithFunctions:
 
     @classmethod
     def register_function(cls, function_name: str, function: Callable) -> None:
-        """Gives all pipes of this kind a function."""
+        """Return all pipes of this kind a function."""
         cls.functions[function_name] = function
 
     @classmethod
     def register_datapipe_as_function(cls, function_name: str, cls_to_register: Callable, *args: Any, **kwargs: Any) -> None:
-        """Gives all pipes of this kind a function that makes a pipe of another class of them."""
+        """Return all pipes of this kind a function that makes a pipe of another class of them."""
         if function_name in cls.functions:
             raise Exception(f"Unable to add DataPipe function name {function_name} as it is already taken")
         cls.functions[function_name] = cls_to_register
@@ -134,7 +134,7 @@ class functional_datapipe:  # noqa: N801
 
 
 def argument_validation(f: Callable) -> Callable:
-    """The function itself: types are not looked at. See torch.utils.data.argument_validation."""
+    """Return the function itself: types are not looked at. See torch.utils.data.argument_validation."""
     return f
 
 

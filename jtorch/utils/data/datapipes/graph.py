@@ -10,7 +10,7 @@ Graph = dict[int, tuple[Any, "Graph"]]
 
 
 def _sources(pipe: Any) -> Iterator[Any]:
-    """The pipes among a pipe's attributes, and in lists, tuples and dicts of them."""
+    """Yield the pipes among a pipe's attributes, and in lists, tuples and dicts of them."""
     found = list(vars(pipe).values())
     while found:
         thing = found.pop(0)
@@ -31,7 +31,7 @@ def traverse_dps(datapipe: Any) -> Graph:
 
 
 def pipes_of(graph: Graph) -> list:
-    """All pipes, each once."""
+    """Return all pipes, each once."""
     found: dict[int, Any] = {}
     for key, (pipe, below) in graph.items():
         found[key] = pipe

@@ -36,7 +36,7 @@ class ShufflerIterDataPipe(IterDataPipe):
         self.buffer_size, self._enabled, self._seed, self._rng = buffer_size, True, None, random.Random()
 
     def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
-        """Switches it on or off."""
+        """Switch it on or off."""
         self._enabled = shuffle
         return self
 

@@ -14,7 +14,7 @@ class StreamWrapper:
         return getattr(self.__dict__["file_obj"], name)
 
     def close(self, *args: Any, **kwargs: Any) -> None:
-        """Closes the file."""
+        """Close the file."""
         if not self.closed:
             self.file_obj.close(*args, **kwargs)
         self.closed = True
