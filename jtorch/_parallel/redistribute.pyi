@@ -29,29 +29,29 @@ _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 Placements: Any
 def broadcast_from_first(local: Tensor, mesh: Any, placements: Any) -> Tensor:
-    """The first rank's, along the dimensions on which all ranks have the same."""
+    """Replace the shards by the first rank's along replicated mesh dimensions."""
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return tensors joined along a dim they have. See torch.cat."""
 def enter(x: Tensor, mesh: Any, dims: Sequence[builtins.int]) -> Tensor:
-    """A tensor that all ranks have, for use by each on its own part along these dimensions of the mesh."""
+    """Mark a replicated tensor as used on each rank's shard, so that its gradient is summed over the mesh dimensions ``dims``."""
 def exchanged(x: Tensor, gather_dim: builtins.int, split_dim: builtins.int, size: builtins.int, group: Any) -> Tensor:
-    """A part along ``split_dim`` of what was in parts along ``gather_dim``, which has ``size`` elements as a whole."""
+    """Turn shards along ``gather_dim`` into shards along ``split_dim``; the whole tensor has ``size`` elements along ``gather_dim``."""
 def gathered(x: Tensor, dim: builtins.int, size: builtins.int, group: Any) -> Tensor:
-    """The parts of all ranks behind one another, along a dim that has ``size`` elements then."""
+    """Concatenate the shards of all ranks along ``dim``, which has ``size`` elements in the whole tensor."""
 def local_shard(x: Tensor, dim: builtins.int, group: Any) -> Tensor:
-    """This rank's part."""
+    """Return this rank's shard along ``dim`` of a tensor that all ranks have."""
 def redistribute(x: Tensor, mesh: Any, shape: Sequence[builtins.int], now: Any, wanted: Any) -> Tensor:
-    """This rank's part of a tensor of this shape, for other placements."""
+    """Return this rank's shard for the placements ``wanted`` of a tensor with this ``shape`` and the placements ``now``."""
 def redistribute_without_gradient(x: Tensor, *args: Any) -> Tensor:
-    """``redistribute``, without a gradient."""
+    """Redistribute without recording a gradient."""
 def reduced(x: Tensor, op: builtins.str, group: Any) -> Tensor:
-    """The reduction over ranks."""
+    """Return the reduction over ranks."""
 def reduced_part(x: Tensor, dim: builtins.int, op: builtins.str, group: Any) -> Tensor:
-    """This rank's part of the reduction over ranks."""
+    """Return this rank's shard along ``dim`` of the reduction over ranks."""
 def reduced_with_gradient(x: Tensor, op: builtins.str, group: Any) -> Tensor:
-    """The reduction over ranks, whose gradient is that of each term."""
+    """Return the reduction over ranks; the gradient of each term is that of the reduction."""
 def with_gradient_placed(x: Tensor, bring: Callable[..., Any]) -> Tensor:
-    """The same tensor; its gradient passes ``bring``."""
+    """Return the same tensor; its gradient passes through ``bring``."""
 @overload
 def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload

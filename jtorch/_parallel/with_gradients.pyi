@@ -20,23 +20,23 @@ _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 def all_gather(tensor: Tensor, group: Any = None) -> builtins.tuple[Tensor, ...]:
-    """The tensors of all ranks. See torch.distributed.nn.functional.all_gather."""
+    """Return the tensors of all ranks. See torch.distributed.nn.functional.all_gather."""
 def all_reduce(tensor: Tensor, op: Any = ..., group: Any = None) -> Tensor:
-    """The reduction of all ranks' tensors. See torch.distributed.nn.functional.all_reduce."""
+    """Return the reduction over all ranks. See torch.distributed.nn.functional.all_reduce."""
 def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None) -> builtins.tuple[Tensor, ...]:
-    """What all ranks have for this one. See torch.distributed.nn.functional.all_to_all."""
+    """Return the tensors that all ranks have for this rank. See torch.distributed.nn.functional.all_to_all."""
 def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: Sequence[builtins.int] | None = None, input_split_sizes: Sequence[builtins.int] | None = None, group: Any = None) -> Tensor:
-    """The same of the parts of one tensor. See torch.distributed.nn.functional.all_to_all_single."""
+    """Return the parts of all ranks' tensors for this rank, concatenated. See torch.distributed.nn.functional.all_to_all_single."""
 def broadcast(tensor: Tensor, src: builtins.int, group: Any = None) -> Tensor:
-    """The tensor of rank ``src``. See torch.distributed.nn.functional.broadcast."""
+    """Return the tensor of rank ``src``. See torch.distributed.nn.functional.broadcast."""
 def gather(tensor: Tensor, dst: builtins.int = 0, group: Any = None) -> builtins.tuple[Tensor, ...]:
-    """The tensors of all ranks, on rank ``dst``; zeros on the others. See torch.distributed.nn.functional.gather."""
+    """Return the tensors of all ranks on rank ``dst``, and zeros on the others. See torch.distributed.nn.functional.gather."""
 def reduce(tensor: Tensor, dst: builtins.int, op: Any = ..., group: Any = None) -> Tensor:
-    """The reduction of all ranks' tensors, on rank ``dst``. See torch.distributed.nn.functional.reduce."""
+    """Return the reduction over all ranks, on rank ``dst``. See torch.distributed.nn.functional.reduce."""
 def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: Any = ..., group: Any = None) -> Tensor:
-    """The reduction at this rank's place of all ranks' lists. See torch.distributed.nn.functional.reduce_scatter."""
+    """Return the reduction of all ranks' lists at this rank's place. See torch.distributed.nn.functional.reduce_scatter."""
 def scatter(tensors: Sequence[Tensor], src: builtins.int = 0, group: Any = None) -> Tensor:
-    """This rank's tensor of rank ``src``'s list. See torch.distributed.nn.functional.scatter."""
+    """Return this rank's tensor of rank ``src``'s list. See torch.distributed.nn.functional.scatter."""
 def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return tensors of one shape joined along a new dim. See torch.stack."""
 def zeros_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""torch.utils."""
+"""torch.utils: data loading, checkpointing, pytrees, hooks and other tools."""
 from __future__ import annotations
 
 from jtorch.utils import checkpoint as checkpoint

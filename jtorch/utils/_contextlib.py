@@ -1,4 +1,4 @@
-"""torch.utils._contextlib: contexts that are decorators too, also of generators."""
+"""torch.utils._contextlib: context managers that also decorate functions and generators."""
 from __future__ import annotations
 
 import functools
@@ -13,7 +13,7 @@ FuncType = Callable[..., Any]
 
 
 def _wrap_generator(ctx_factory: Callable, func: Callable) -> Callable:
-    """Yield a generator that is inside the context while it runs, and outside while its caller does."""
+    """Return a generator function that enters the context while the generator runs, and leaves it while the caller does."""
     @functools.wraps(func)
     def generator_context(*args: Any, **kwargs: Any) -> Generator:
         gen = func(*args, **kwargs)
@@ -39,7 +39,7 @@ def _wrap_generator(ctx_factory: Callable, func: Callable) -> Callable:
 
 
 def context_decorator(ctx: Any, func: Callable) -> Callable:
-    """``func`` inside a context, or inside one that ``ctx()`` makes for each call."""
+    """Return ``func`` wrapped in a context, or in a new context that ``ctx()`` makes for each call."""
     if callable(ctx) and hasattr(ctx, "__enter__"):
         raise AssertionError(f"Passed in {ctx} is both callable and also a valid context manager (has __enter__), making it "
                              "ambiguous which interface to use.  If you intended to pass a context manager factory, rewrite your "
@@ -62,7 +62,7 @@ def context_decorator(ctx: Any, func: Callable) -> Callable:
 
 
 class _DecoratorContextManager:
-    """A context that can decorate a function: each call is in a context of its own (``clone``)."""
+    """A context manager that can decorate a function; each call enters a new context from ``clone``."""
 
     def __call__(self, orig_func: Callable) -> Callable:
         func = orig_func
@@ -82,12 +82,12 @@ class _DecoratorContextManager:
         raise NotImplementedError
 
     def clone(self) -> Any:
-        """Return another such context; for subclasses whose ``__init__`` has arguments to define."""
+        """Return a new context of the same kind; subclasses whose ``__init__`` has arguments override it."""
         return self.__class__()
 
 
 class _NoParamDecoratorContextManager(_DecoratorContextManager):
-    """One without arguments, which decorates without parentheses too."""
+    """A context manager without arguments, which also decorates without parentheses."""
 
     def __new__(cls, orig_func: Callable | None = None) -> Self | Callable:  # type: ignore[misc]
         return super().__new__(cls) if orig_func is None else cls()(orig_func)     # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""torch.utils._device: the default device of a block, and the functions that it applies to."""
+"""torch.utils._device: the default device of a block, and the functions that use it."""
 from __future__ import annotations
 
 import functools
@@ -20,7 +20,7 @@ _SPARSE = ("coo", "compressed", "csr", "csc", "bsr", "bsc")
 
 @functools.lru_cache(1)
 def _device_constructors() -> set[Callable]:
-    """Return the functions that make tensors on the default device."""
+    """Return the functions that create tensors on the default device."""
     found = {getattr(functions, name) for name in _NAMES}
     found |= {getattr(sys.modules["jtorch.fft"], name) for name in ("fftfreq", "rfftfreq")}
     sparse = {lazy_modules.load(f"sparse_{kind}_tensor") for kind in _SPARSE}
@@ -28,7 +28,7 @@ def _device_constructors() -> set[Callable]:
 
 
 class DeviceContext:
-    """A ``with`` block in which ``device`` is the default."""
+    """A context manager that sets the default device."""
 
     def __init__(self, device: Any):
         self.device = Device(device)
@@ -41,12 +41,12 @@ class DeviceContext:
 
 
 def device_decorator(device: Any, func: Callable) -> Callable:
-    """Return a function that runs in the block of a device."""
+    """Return a function that runs with ``device`` as the default device."""
     return context_decorator(lambda: device, func)
 
 
 def set_device(device: Any) -> Callable[[Callable], Callable]:
-    """Return a decorator: the function runs with ``device`` as its default."""
+    """Return a decorator that makes a function run with ``device`` as the default device."""
     return lambda func: device_decorator(Device(device), func)
 
 

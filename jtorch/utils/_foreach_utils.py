@@ -1,4 +1,4 @@
-"""torch.utils._foreach_utils: lists of tensors taken together."""
+"""torch.utils._foreach_utils: helpers for functions of lists of tensors."""
 from __future__ import annotations
 
 from jtorch._optimizers.for_packages import (

@@ -1,4 +1,4 @@
-"""torch.utils._ordered_set: sets that keep the order in which elements came."""
+"""torch.utils._ordered_set: sets that keep the order of insertion."""
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, MutableSet, Reversible
@@ -11,7 +11,7 @@ __all__ = ["OrderedSet"]
 
 
 class OrderedSet(MutableSet[T], Reversible[T], Generic[T]):
-    """A set in the order of insertion. Methods of ``set`` that give sets give ordered ones."""
+    """A set in the order of insertion. Methods that ``set`` has return ordered sets."""
 
     __slots__ = ("_dict",)
 
@@ -40,11 +40,11 @@ class OrderedSet(MutableSet[T], Reversible[T], Generic[T]):
         self._dict = dict.fromkeys(state)
 
     def add(self, elem: T) -> None:
-        """Add an element at the end, unless it is there."""
+        """Add an element at the end, unless the set contains it."""
         self._dict[elem] = None
 
     def discard(self, elem: T) -> None:
-        """Remove an element if it is there."""
+        """Remove an element if the set contains it."""
         self._dict.pop(elem, None)
 
     def clear(self) -> None:
@@ -52,7 +52,7 @@ class OrderedSet(MutableSet[T], Reversible[T], Generic[T]):
         self._dict.clear()
 
     def pop(self) -> T:
-        """Remove the last element and return it; KeyError if there is none."""
+        """Remove and return the last element; KeyError if the set is empty."""
         if not self._dict:
             raise KeyError("pop from an empty set")
         return self._dict.popitem()[0]
@@ -62,44 +62,44 @@ class OrderedSet(MutableSet[T], Reversible[T], Generic[T]):
         return OrderedSet(self)
 
     def update(self, *others: Iterable[T]) -> None:
-        """Add the elements of others."""
+        """Add the elements of other iterables."""
         for other in others:
             self._dict.update(dict.fromkeys(other))
 
     def union(self, *others: Iterable[T]) -> OrderedSet[T]:
-        """Return the elements of this set, then those of others."""
+        """Return the elements of this set, followed by those of the others."""
         made = self.copy()
         made.update(*others)
         return made
 
     def difference(self, *others: Iterable[T]) -> OrderedSet[T]:
-        """Return the elements that no other has."""
+        """Return the elements that none of the others contains."""
         gone = {elem for other in others for elem in other}
         return OrderedSet(elem for elem in self if elem not in gone)
 
     def difference_update(self, *others: Iterable[T]) -> None:
-        """Remove the elements that others have."""
+        """Remove the elements that the others contain."""
         self._dict = self.difference(*others)._dict
 
     def intersection(self, *others: Iterable[T]) -> OrderedSet[T]:
-        """Return the elements that all others have too."""
+        """Return the elements that all of the others contain."""
         kept = [set(other) for other in others]
         return OrderedSet(elem for elem in self if all(elem in other for other in kept))
 
     def intersection_update(self, *others: Iterable[T]) -> None:
-        """Keep the elements that all others have too."""
+        """Keep the elements that all of the others contain."""
         self._dict = self.intersection(*others)._dict
 
     def issubset(self, other: Iterable[Any]) -> bool:
-        """Return whether another has all elements."""
+        """Return whether another iterable contains all elements of this set."""
         return self <= _as_set(other)
 
     def issuperset(self, other: Iterable[Any]) -> bool:
-        """Return whether this set has all elements of another."""
+        """Return whether this set contains all elements of another iterable."""
         return self >= _as_set(other)
 
     def symmetric_difference(self, other: Iterable[T]) -> OrderedSet[T]:
-        """Return the elements that one of both has."""
+        """Return the elements that exactly one of both contains."""
         return OrderedSet(self ^ _as_set(other))
 
 

@@ -1,4 +1,4 @@
-"""torch.utils._python_dispatch: modes that take over operators beneath autograd, and helpers for classes that do."""
+"""torch.utils._python_dispatch: modes that intercept operators below autograd, and helpers for classes that do."""
 from __future__ import annotations
 
 import contextlib
@@ -11,10 +11,10 @@ from jtorch.tensor import Tensor
 
 
 class TorchDispatchMode:
-    """Take over the operators that are called in a block, beneath autograd. See torch.utils._python_dispatch.TorchDispatchMode.
+    """Intercept the operators that a block calls, below autograd. See torch.utils._python_dispatch.TorchDispatchMode.
 
     A subclass defines ``__torch_dispatch__(self, func, types, args=(), kwargs=None)``. ``func`` is an overload of
-    ``torch.ops.aten`` or of a registered operator. The mode is off inside of it.
+    ``torch.ops.aten`` or of a registered operator. The mode is disabled within this method.
 
     Example:
         >>> class Names(torch.utils._python_dispatch.TorchDispatchMode):
@@ -38,7 +38,7 @@ class TorchDispatchMode:
             self.__dict__["_dispatch_key"] = _dispatch_key
 
     def __torch_dispatch__(self, func: Callable, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """For subclasses to define."""
+        """Handle an operator's call; subclasses define this method."""
         raise NotImplementedError
 
     def __enter__(self) -> Any:
@@ -50,43 +50,43 @@ class TorchDispatchMode:
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
-        """Return a mode of this class: the older way to enter it."""
+        """Return a mode of this class; a deprecated way to enter it."""
         import warnings
         warnings.warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`", stacklevel=2)
         return cls(*args, **kwargs)
 
     @classmethod
     def is_infra_mode(cls) -> bool:
-        """Return whether the mode is one of PyTorch's own."""
+        """Return whether the mode is one of PyTorch's internal modes."""
         return False
 
 
 class BaseTorchDispatchMode(TorchDispatchMode):
-    """A mode that calls each operator as it is."""
+    """A mode that calls each operator unchanged."""
 
     def __torch_dispatch__(self, func: Callable, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
-    """Return whether a tensor says what tensors it is made of, by ``__tensor_flatten__`` and ``__tensor_unflatten__``."""
+    """Return whether a tensor's class consists of tensors, as ``__tensor_flatten__`` and ``__tensor_unflatten__`` say."""
     return is_traceable_wrapper_subclass_type(type(t))
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
-    """Return the same, of a class."""
+    """Return whether instances of a class consist of tensors. See ``is_traceable_wrapper_subclass``."""
     return issubclass(t, Tensor) and t is not Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
 
 
 def transform_subclass(t: Any, callback: Callable, outer_size: Any = None, outer_stride: Any = None) -> Any:
-    """Return a tensor of the same class, of what ``callback(name, tensor)`` gives for each that it is made of."""
+    """Return a tensor of the same class, with each inner tensor replaced by ``callback(name, tensor)``."""
     names, context = t.__tensor_flatten__()
     made = {name: callback(name, getattr(t, name)) for name in names}
     return type(t).__tensor_unflatten__(made, context, outer_size or t.size(), outer_stride or t.stride())
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """Return whether a mode is on in this thread."""
+    """Return whether a mode is active in this thread."""
     return any(include_infra_modes or not m.is_infra_mode() for m in state.modes)
 
 
@@ -94,22 +94,22 @@ is_in_any_mode_without_ignore_compile_internals = is_in_torch_dispatch_mode
 
 
 def any_torch_dispatch_mode_on_stack(*, include_infra_modes: bool = True) -> bool:
-    """Return whether a mode is on in this thread."""
+    """Return whether a mode is active in this thread."""
     return is_in_torch_dispatch_mode(include_infra_modes)
 
 
 def _get_current_dispatch_mode() -> Any:
-    """Return the innermost mode; None where there is none."""
+    """Return the innermost mode; None if no mode is active."""
     return state.modes[-1] if state.modes else None
 
 
 def _get_current_dispatch_mode_stack() -> list:
-    """Return the modes that are on in this thread, the innermost last."""
+    """Return the modes that are active in this thread, the innermost last."""
     return list(state.modes)
 
 
 def _pop_mode(k: Any = None) -> Any:
-    """Leave the innermost mode, which is returned."""
+    """Leave the innermost mode, and return it."""
     return pop()
 
 
@@ -120,7 +120,7 @@ def _push_mode(mode: TorchDispatchMode) -> None:
 
 @contextlib.contextmanager
 def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
-    """The innermost mode is off meanwhile."""
+    """Disable the innermost mode in this block."""
     old = pop()
     try:
         yield old
@@ -130,20 +130,20 @@ def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _disable_current_modes() -> Iterator[list]:
-    """All modes are off meanwhile; gives them."""
+    """Disable all modes in this block, and yield them."""
     with without_modes() as modes:
         yield list(modes)
 
 
 def autograd_would_have_decomposed(func: Any, flat_args: Any) -> bool:
-    """Return whether an operator that is several would have been taken apart before a mode saw it."""
+    """Return whether autograd decomposes an operator before a mode sees it."""
     return func._can_decompose() and any(isinstance(t, Tensor) and t.requires_grad for t in flat_args)
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
-    """``out`` of a class's ``__torch_dispatch__``, made to alias what the operator's schema says.
+    """Make ``out``, which a class's ``__torch_dispatch__`` returned, alias the arguments that the operator's schema names.
 
-    In-place operators give their first argument itself, and views share the storage of what they are taken of.
+    An in-place operator returns its first argument, and a view shares the storage of its base.
     """
     schema = func._schema
     named = dict(zip([a.name for a in schema.arguments], args, strict=False)) | dict(kwargs or {})

@@ -1,4 +1,4 @@
-"""torch.utils._pytree: trees of containers, with classes that users register. ``jtorch._base.pytree`` is beneath it."""
+"""torch.utils._pytree: trees of containers, and the registration of container classes. ``jtorch._base.pytree`` implements it."""
 from __future__ import annotations
 
 import dataclasses
@@ -103,10 +103,10 @@ _tuple_flatten_with_keys = _list_flatten_with_keys
 
 
 class KeyEntry(Protocol):
-    """A step of a path: hashable, printed as Python writes it, and followed by ``get``."""
+    """A step of a path: hashable, printed as a Python expression, and followed by ``get``."""
 
     def get(self, parent: Any) -> Any:
-        """What is there in a parent."""
+        """Return the child of a parent at this key."""
 
 
 def _list_unflatten(values: Iterable, context: Context) -> list:
@@ -123,19 +123,27 @@ def register_pytree_node(cls: type, flatten_fn: FlattenFn, unflatten_fn: Unflatt
                          to_dumpable_context: ToDumpableContextFn | None = None,
                          from_dumpable_context: FromDumpableContextFn | None = None,
                          flatten_with_keys_fn: Callable | None = None) -> None:
-    """Make a class a container of trees. See torch.utils._pytree.register_pytree_node.
+    """Register a class as a container of trees. See torch.utils._pytree.register_pytree_node.
 
     Args:
         cls: the class.
-        flatten_fn: gives of an instance its children and a context, which holds all else of it.
-        unflatten_fn: gives an instance of children and a context.
-        serialized_type_name: what ``treespec_dumps`` calls the class.
-        to_dumpable_context: makes of a context what JSON can write, where it can't itself.
-        from_dumpable_context: the way back; one is not given without the other.
-        flatten_with_keys_fn: as ``flatten_fn``, with (key, child) for each child.
+        flatten_fn: a function that returns an instance's children and a context with everything else about the instance.
+        unflatten_fn: a function that makes an instance from children and a context.
+        serialized_type_name: the class's name for ``treespec_dumps``.
+        to_dumpable_context: a function that converts a context to something that JSON can write.
+        from_dumpable_context: the inverse function; both are given, or none.
+        flatten_with_keys_fn: a function like ``flatten_fn`` that returns (key, child) pairs.
 
     Raises:
-        ValueError: the class is one already, or one of the two context functions is missing.
+        ValueError: the class is registered already, or one of the two context functions is missing.
+
+    >>> class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b = a, b
+    >>> pytree = torch.utils._pytree
+    >>> pytree.register_pytree_node(Pair, lambda p: ([p.a, p.b], None), lambda children, _: Pair(*children))
+    >>> pytree.tree_leaves([Pair(1, 2), 3])
+    [1, 2, 3]
 
     """
     if cls in SUPPORTED_NODES:
@@ -158,7 +166,7 @@ def _private_register_pytree_node(cls: type, flatten_fn: FlattenFn, unflatten_fn
 
 def _register_pytree_node(cls: type, flatten_fn: FlattenFn, unflatten_fn: UnflattenFn, to_str_fn: Any = None,
                           maybe_from_str_fn: Any = None, **options: Any) -> None:
-    """The older name, which a class may be given to twice."""
+    """Register a class by the deprecated function, which accepts a registered class again."""
     if to_str_fn is not None or maybe_from_str_fn is not None:
         warned.warn("`to_str_fn` and `maybe_from_str_fn` is deprecated. Please use `to_dumpable_context` and "
                     "`from_dumpable_context` instead.", FutureWarning)
@@ -171,12 +179,18 @@ def _deregister_pytree_node(cls: type) -> None:
 
 def register_dataclass(cls: type, *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None,
                        serialized_type_name: str | None = None) -> None:
-    """Make a dataclass a container, whose children are its fields that are not None.
+    """Register a dataclass as a container, whose children are its fields that are not None.
 
     See torch.utils._pytree.register_dataclass.
 
+    Args:
+        cls: the dataclass.
+        field_names: the names of the fields that are children; needed for a class that is no dataclass.
+        drop_field_names: the names of fields that are ignored.
+        serialized_type_name: the class's name for ``treespec_dumps``.
+
     Raises:
-        ValueError: ``field_names`` are not those of the fields, or missing for a class that is no dataclass.
+        ValueError: ``field_names`` differ from the dataclass's fields, or are missing for a class that is no dataclass.
 
     """
     names = _field_names(cls, field_names, set(drop_field_names or ()))
@@ -210,7 +224,7 @@ def _field_names(cls: type, given: list[str] | None, dropped: set[str]) -> list[
 
 
 def register_constant(cls: type) -> None:
-    """Make instances of a class part of a tree's form, with no leaves. See torch.utils._pytree.register_constant."""
+    """Register a class whose instances are part of a tree's structure and have no leaves."""
     if cls.__eq__ is object.__eq__:     # type: ignore[comparison-overlap]
         raise TypeError(f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation. Got: {cls}")
     _private_register_pytree_node(cls, lambda x: ([], x), lambda _, context: context, flatten_with_keys_fn=lambda x: ([], x))
@@ -225,22 +239,22 @@ def _register_namedtuple(cls: type, *, serialized_type_name: str) -> None:
 
 
 def is_namedtuple(obj: object) -> bool:
-    """Return whether it is a named tuple, or the class of one."""
+    """Return whether ``obj`` is a named tuple or a class of named tuples."""
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
 def is_namedtuple_instance(obj: object) -> bool:
-    """Return whether it is a named tuple."""
+    """Return whether ``obj`` is a named tuple."""
     return is_namedtuple_class(type(obj))
 
 
 def is_structseq(obj: object) -> bool:
-    """Return whether it is a struct sequence, or the class of one."""
+    """Return whether ``obj`` is a struct sequence or a class of them."""
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))
 
 
 def is_structseq_instance(obj: object) -> bool:
-    """Return whether it is a struct sequence."""
+    """Return whether ``obj`` is a struct sequence."""
     return is_structseq_class(type(obj))
 
 
@@ -251,16 +265,21 @@ _is_leaf = tree_is_leaf
 # ---------------------------------------------------------------- trees
 
 def tree_flatten(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list, TreeSpec]:
-    """Return the leaves of a tree in order, and its form.
+    """Return the leaves of a tree in order, and its structure.
+
+    Args:
+        tree: the tree of containers.
+        is_leaf: a function that says whether a container is treated as a leaf.
 
     >>> torch.utils._pytree.tree_flatten({"a": [1, 2], "b": 3})[0]
     [1, 2, 3]
+
     """
     return pytree.flatten(tree, is_leaf)
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
-    """Return the tree of a form with these leaves; ValueError where they are too many or too few."""
+    """Return the tree with this structure and these leaves; ValueError if their number is wrong."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type "
                         f"{type(treespec)}.")
@@ -268,7 +287,7 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
 
 
 def tree_iter(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> Iterable[Any]:
-    """Return the leaves, one by one."""
+    """Return an iterator over the leaves."""
     return iter(pytree.flatten(tree, is_leaf)[0])
 
 
@@ -278,18 +297,27 @@ def tree_leaves(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> l
 
 
 def tree_structure(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
-    """Return the form."""
+    """Return the structure."""
     return pytree.flatten(tree, is_leaf)[1]
 
 
 def tree_map(func: Callable, tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
-    """Return the tree with ``func`` of its leaves, and of what is in their places in other trees.
+    """Apply ``func`` to the leaves of a tree, and to the corresponding subtrees of other trees.
+
+    Args:
+        func: a function of one leaf, and of one subtree of each of ``rests``.
+        tree: the tree.
+        rests: trees that begin with the structure of ``tree``.
+        is_leaf: a function that says whether a container is treated as a leaf.
+
+    Returns:
+        A tree with the structure of ``tree``.
 
     Raises:
-        ValueError: another tree begins otherwise.
+        ValueError: another tree has another structure.
 
-        >>> torch.utils._pytree.tree_map(lambda x: 2 * x, {"a": 1, "b": (2, 3)})
-        {'a': 2, 'b': (4, 6)}
+    >>> torch.utils._pytree.tree_map(lambda x: 2 * x, {"a": 1, "b": (2, 3)})
+    {'a': 2, 'b': (4, 6)}
 
     """
     return _tree_map(func, tree, *rests, is_leaf=is_leaf)
@@ -311,43 +339,43 @@ def _chooser(type_or_types_or_pred: Any) -> Callable[[Any], bool]:
 
 
 def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable], Callable]:
-    """Return a decorator: the function is called for instances of a class, or where a predicate says so; all else stays."""
+    """Return a decorator whose function is called only for instances of a class, or for objects that satisfy a predicate."""
     chosen = _chooser(type_or_types_or_pred)
     return lambda func: lambda x: func(x) if chosen(x) else x
 
 
 def tree_map_only(type_or_types_or_pred: Any, /, func: Callable, tree: PyTree, is_leaf: Any = None) -> PyTree:
-    """``tree_map`` for the leaves that are of a class, or that a predicate chooses; the others stay."""
+    """Apply ``func`` to the leaves of a class, or to those that satisfy a predicate; keep the others."""
     return _tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
 def tree_map_only_(type_or_types_or_pred: Any, /, func: Callable, tree: PyTree, is_leaf: Any = None) -> PyTree:
-    """``tree_map_`` for such leaves."""
+    """Call ``func`` for the leaves of a class, or for those that satisfy a predicate; return the tree."""
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
 def tree_all(pred: Callable, tree: PyTree, is_leaf: Any = None) -> bool:
-    """Return whether ``pred`` is true of all leaves."""
+    """Return whether ``pred`` is true for all leaves."""
     return all(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_any(pred: Callable, tree: PyTree, is_leaf: Any = None) -> bool:
-    """Return whether ``pred`` is true of a leaf."""
+    """Return whether ``pred`` is true for any leaf."""
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_all_only(type_or_types: Any, /, pred: Callable, tree: PyTree, is_leaf: Any = None) -> bool:
-    """Return whether ``pred`` is true of all leaves of a class."""
+    """Return whether ``pred`` is true for all leaves of a class."""
     return all(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))
 
 
 def tree_any_only(type_or_types: Any, /, pred: Callable, tree: PyTree, is_leaf: Any = None) -> bool:
-    """Return whether ``pred`` is true of a leaf of a class."""
+    """Return whether ``pred`` is true for any leaf of a class."""
     return any(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))
 
 
 def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list:
-    """Return the leaves of arguments."""
+    """Return the leaves of all arguments."""
     return tree_leaves((args, kwargs))
 
 
@@ -358,17 +386,17 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: Any = N
 # ---------------------------------------------------------------- forms
 
 def treespec_leaf() -> LeafSpec:
-    """Return the form of a leaf."""
+    """Return the structure of a leaf."""
     return LEAF
 
 
 def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
-    """Return the form of a tuple of trees of these forms."""
+    """Return the structure of a tuple of subtrees with these structures."""
     return TreeSpec(tuple, None, iterable)
 
 
 def treespec_dict(mapping: Any = (), /, **kwargs: TreeSpec) -> TreeSpec:
-    """Return the form of a dict of trees of these forms."""
+    """Return the structure of a dict of subtrees with these structures."""
     made = dict(mapping, **kwargs)
     return TreeSpec(dict, list(made), made.values())
 
@@ -381,18 +409,18 @@ class _Asterisk(str):
 
 
 def treespec_pprint(treespec: TreeSpec) -> str:
-    """Return the form as Python writes the tree, with ``*`` for leaves."""
+    """Return a structure as a Python expression, with ``*`` for leaves."""
     return repr(treespec.unflatten([_Asterisk("*")] * treespec.num_leaves))
 
 
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
-    """Return the form as JSON. NotImplementedError where a class has no ``serialized_type_name``."""
+    """Return a structure as JSON; NotImplementedError if a class has no ``serialized_type_name``."""
     from jtorch.utils import _pytree_json
     return _pytree_json.dumps(treespec, protocol)
 
 
 def treespec_loads(serialized: str) -> TreeSpec:
-    """Return the form that ``treespec_dumps`` has written."""
+    """Return the structure that ``treespec_dumps`` wrote."""
     from jtorch.utils import _pytree_json
     return _pytree_json.loads(serialized)
 
@@ -412,29 +440,29 @@ def _paths(path: KeyPath, tree: PyTree, is_leaf: Any) -> Iterable[tuple[KeyPath,
 
 
 def tree_flatten_with_path(tree: PyTree, is_leaf: Any = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
-    """(path, leaf) of each leaf, and the form."""
+    """Return the (path, leaf) pairs of a tree, and its structure."""
     return list(_paths((), tree, is_leaf)), tree_structure(tree, is_leaf)
 
 
 def tree_leaves_with_path(tree: PyTree, is_leaf: Any = None) -> list[tuple[KeyPath, Any]]:
-    """(path, leaf) of each leaf."""
+    """Return the (path, leaf) pairs of a tree."""
     return list(_paths((), tree, is_leaf))
 
 
 def tree_map_with_path(func: Callable, tree: PyTree, *rests: PyTree, is_leaf: Any = None) -> PyTree:
-    """``tree_map`` whose function gets the path of the leaf first."""
+    """Apply ``func(path, leaf, ...)`` to the leaves of a tree. See ``tree_map``."""
     found, spec = tree_flatten_with_path(tree, is_leaf)
     columns = [spec.flatten_up_to(rest) for rest in rests]
     return spec.unflatten([func(*each) for each in zip(*zip(*found, strict=True), *columns, strict=True)] if found else [])
 
 
 def keystr(kp: KeyPath) -> str:
-    """Return a path as Python writes it: ``['a'][0].b``."""
+    """Return a path as a Python expression such as ``['a'][0].b``."""
     return "".join(map(str, kp))
 
 
 def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What is at the end of a path."""
+    """Return the subtree at the end of a path."""
     for key in kp:
         obj = key.get(obj)
     return obj

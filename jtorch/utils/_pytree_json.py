@@ -1,4 +1,4 @@
-"""Forms of trees as JSON, as PyTorch writes them."""
+"""Tree structures as JSON, in PyTorch's format."""
 from __future__ import annotations
 
 import importlib
@@ -14,7 +14,7 @@ PROTOCOL = 1
 
 
 class Serialized(NamedTuple):
-    """What a class is called, and how its contexts are written and read where JSON can't do so itself."""
+    """A class's serialized name, and the functions that convert its contexts to and from JSON."""
 
     name: str
     dump: Callable | None
@@ -25,12 +25,12 @@ _NAMED: dict[Any, Serialized] = {}
 
 
 def name(cls: Any, called: str, dump: Callable | None = None, load: Callable | None = None) -> None:
-    """Says what a class is called."""
+    """Register the serialized name of a class."""
     _NAMED[cls] = Serialized(called, dump, load)
 
 
 def name_of(cls: type) -> str:
-    """What a class of named tuples is called."""
+    """Return the serialized name of a class of named tuples."""
     if cls not in _NAMED:
         raise NotImplementedError(f"Can't serialize TreeSpec of namedtuple class {cls} because we didn't register a "
                                   "serializated_type_name. Please register using `_register_namedtuple`.")
@@ -38,7 +38,7 @@ def name_of(cls: type) -> str:
 
 
 def named(called: str) -> type:
-    """Return the class that is called so."""
+    """Return the class of a serialized name."""
     cls = next((c for c, s in _NAMED.items() if s.name == called), None)
     if cls is None:
         raise NotImplementedError(f"Can't deserialize TreeSpec of namedtuple class {called} because we couldn't find a "
@@ -102,14 +102,14 @@ def _read(schema: dict) -> TreeSpec:
 
 
 def dumps(spec: TreeSpec, protocol: int | None) -> str:
-    """Return a form as JSON."""
+    """Return a structure as JSON."""
     if protocol not in (None, PROTOCOL):
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: {[PROTOCOL]}")
     return json.dumps((PROTOCOL, _written(spec)), cls=_Encoder)
 
 
 def loads(serialized: str) -> TreeSpec:
-    """Return the form of JSON."""
+    """Return the structure that JSON describes."""
     protocol, schema = json.loads(serialized)
     if protocol != PROTOCOL:
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: {[PROTOCOL]}")

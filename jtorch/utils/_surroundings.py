@@ -1,4 +1,4 @@
-"""What a checkpointed function runs under, and runs under again."""
+"""The random and autocast state of a checkpointed function, which is restored for its recomputation."""
 from __future__ import annotations
 
 import contextlib
@@ -9,7 +9,7 @@ from jtorch.amp import autocast_mode as amp
 
 
 class Surroundings:
-    """The state of the generators and of autocast, to run something again under it."""
+    """The state of the generators and of autocast at one time."""
 
     def __init__(self, preserve_rng_state: bool, devices: set[str]):
         self.generator = random.get_rng_state() if preserve_rng_state else None
@@ -18,7 +18,7 @@ class Surroundings:
 
     @contextlib.contextmanager
     def again(self) -> Iterator[None]:
-        """While it lasts, all is as it was."""
+        """Restore the state in this block."""
         with contextlib.ExitStack() as stack:
             stack.enter_context(random.fork_rng(enabled=self.generator is not None))
             if self.generator is not None:

@@ -1,4 +1,4 @@
-"""torch.utils.swap_tensors: two tensor objects exchange what they are."""
+"""torch.utils.swap_tensors: exchange the contents of two tensor objects."""
 from __future__ import annotations
 
 import gc
@@ -21,14 +21,25 @@ _POISONED = ("Trying to execute AccumulateGrad node that was poisoned by swap_te
 
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
-    """Exchange everything about two tensors but the objects themselves. See torch.utils.swap_tensors.
+    """Exchange all attributes of two tensors; the objects keep their identity. See torch.utils.swap_tensors.
 
-    RuntimeError where one of them has views, or was saved for a backward. A backward through a leaf that was swapped raises.
+    Args:
+        t1: a tensor.
+        t2: another tensor.
+
+    Raises:
+        RuntimeError: one of the tensors has views, or was saved for a backward. A backward through a swapped leaf raises too.
+
+    >>> a, b = torch.zeros(1), torch.ones(2)
+    >>> torch.utils.swap_tensors(a, b)
+    >>> a
+    tensor([1., 1.])
+
     """
     if t1 is t2:
         return
     poisoned = [_checked(t, f"t{i}") for i, t in ((1, t1), (2, t2))]
-    for i, t in ((1, t1), (2, t2)):     # behind the poison, as in PyTorch
+    for i, t in ((1, t1), (2, t2)):     # This check follows the invalidation of the leaves' nodes, as in PyTorch.
         if t.retains_grad:
             raise RuntimeError(f"Expected no weakrefs to t{i}'s Tensor object but got  1")
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__     # type: ignore[assignment]
@@ -42,10 +53,10 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 
 def _checked(t: Tensor, name: str) -> Node | None:
-    """Return the node that must not run any more, if the tensor is a leaf of some graph; RuntimeError where it cannot be swapped."""
+    """Check that a tensor can be swapped, and return its AccumulateGrad node, whose backward will raise; None if it has none."""
     count = _count(t)
     if count > 1:
-        gc.collect()        # what nobody holds any more does not count: the frames of an error that was caught hold views
+        gc.collect()        # A collection removes dead views, which the frames of a caught error may hold.
         count = _count(t)
     if count > 2 or (count == 2 and node_of(t) is not None):
         raise RuntimeError(f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got {count} make sure you "
@@ -57,11 +68,11 @@ def _checked(t: Tensor, name: str) -> Node | None:
     return node
 
 
-_ALONE = 2      # the references of a storage that one tensor has, and getrefcount's argument
+_ALONE = 2      # References to a storage that one tensor has: the tensor's, and getrefcount's argument.
 
 
 def _count(t: Tensor) -> int:
-    """Return the references that PyTorch would count: Python, views, nodes that have saved it, and a tensor whose gradient it is."""
+    """Count the references that PyTorch would: the Python object, views, nodes that saved it, and its role as a gradient."""
     referrers = gc.get_referrers(t)
     alive = [r for r in referrers if _held(r, "_base") is t]
     views = len(alive) + sum([_held(s, "_through") is r for r in referrers if r.__class__ is tuple for s in gc.get_referrers(r)])
@@ -74,21 +85,21 @@ def _count(t: Tensor) -> int:
 
 
 def _held(o: Any, name: str) -> Any:
-    """What a tensor, a node or the dict of one holds by this name; None of anything else."""
+    """Return what a tensor, a node or an attribute dict holds under a name; None for other objects."""
     if isinstance(o, dict):
         return o.get(name)
     return getattr(o, name, None) if isinstance(o, (Tensor, AccumulateGrad)) else None
 
 
 def _saved_by(node: OpNode) -> list[tuple[tuple, tuple | None]]:
-    """Return the version and the edge of each argument that a node has saved and uses in its backward."""
-    if node.saved is None or node.call.op.saves.result_only:    # released, or it holds the memory of that and not the tensor
+    """Return the version and the edge of each argument that a node saved and uses in its backward."""
+    if node.saved is None or node.call.op.saves.result_only:    # The node was released, or saved only its result.
         return []
     return [(v, e) for v, used, e in zip(node.versions, _used(node), node.raw_edges, strict=False) if used]
 
 
 def _views_only_saved(near: list[OpNode], t: Tensor, alive: list) -> set:
-    """Return the edges of the tensor's views that nodes have saved and nobody else holds."""
+    """Return the edges of views of the tensor that only nodes hold."""
     edges: set = set()
     views = [n for n in near if _of_view(n) and leads_to(n.raw_edges[0], t)]
     while views:
@@ -104,7 +115,7 @@ def _of_view(node: OpNode) -> bool:
 
 
 def _is_of(t: Tensor, version: tuple, edge: tuple | None) -> bool:
-    """Return whether what was saved, with this (counter, version) and beside this edge, is the tensor."""
+    """Return whether a saved (counter, version) with this edge refers to the tensor."""
     counter = version[0]
     if counter is None:
         return False
@@ -119,12 +130,12 @@ def _is_of(t: Tensor, version: tuple, edge: tuple | None) -> bool:
 
 
 def _edge_before_detach(t: Tensor) -> tuple | None:
-    """Where the tensor's gradient went until ``detach_`` cut it off."""
+    """Return the edge that the tensor had before ``detach_``; None if it was not detached."""
     return next(((node, nr) for node, outputs in detached.items() for nr, ref in outputs.items() if ref() is t), None)
 
 
 def _may_have_saved(t: Tensor) -> list[OpNode]:
-    """Return the nodes that have saved the tensor, or something else of the same memory or history."""
+    """Return the nodes that saved the tensor, or another tensor with its memory or history."""
     refs = [s for ref in weakref.getweakrefs(t) for s in gc.get_referrers(ref) if s.__class__ is SavedTensorRef]
     counters = [*refs, t._storage]
     before = _edge_before_detach(t)
@@ -133,7 +144,7 @@ def _may_have_saved(t: Tensor) -> list[OpNode]:
 
 
 def _nodes_with_any(heads: list) -> list[OpNode]:
-    """Return the nodes that have an edge to one of these, or the version of one."""
+    """Return the nodes that have an edge to one of ``heads``, or saved its version."""
     ids = {id(h) for h in heads}
     entries = [r for r in gc.get_referrers(*heads) if r.__class__ is tuple and len(r) == 2 and id(r[0]) in ids]
     return list({id(n): n for n in nodes_with(entries)}.values())

@@ -1,4 +1,4 @@
-"""torch.utils._triton: whether Triton compiles kernels. XLA compiles here, so it never does."""
+"""torch.utils._triton: whether Triton compiles kernels. It never does here, since XLA compiles."""
 from __future__ import annotations
 
 import importlib.util
@@ -10,7 +10,7 @@ def has_triton_package() -> bool:
 
 
 def has_triton() -> bool:
-    """Return False: no kernel is compiled by Triton."""
+    """Return False: Triton compiles no kernels."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""torch.utils.benchmark: how long a statement takes. What is held back is finished before the clock is read."""
+"""torch.utils.benchmark: timing of statements. Deferred calls are computed before the clock is read."""
 from __future__ import annotations
 
 import itertools
@@ -17,7 +17,7 @@ _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 
 def timer() -> float:
-    """Return the time, after all that was called has been computed."""
+    """Return the time after all deferred calls are computed."""
     engine.synchronize()
     if cuda.is_available():
         cuda.synchronize()
@@ -25,12 +25,21 @@ def timer() -> float:
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """Return the unit in which ``t`` seconds are a number of one to three digits."""
+    """Return the unit, and its size, in which ``t`` seconds have one to three digits."""
     return next(((name, size) for name, size in _UNITS if t >= size), _UNITS[-1])
 
 
 class Measurement:
-    """What a Timer has found: seconds of runs of ``number_per_run`` calls each. See torch.utils.benchmark.Measurement."""
+    """The result of a Timer: the seconds of runs of ``number_per_run`` calls each. See torch.utils.benchmark.Measurement.
+
+    Args:
+        number_per_run: the number of calls in a run.
+        raw_times: the seconds of each run.
+        title: the measurement's title.
+        label: a label.
+        num_threads: the number of threads, which is shown.
+
+    """
 
     def __init__(self, number_per_run: int, raw_times: list[float], title: str = "", label: str | None = None,
                  num_threads: int = 1):
@@ -39,22 +48,22 @@ class Measurement:
 
     @property
     def times(self) -> list[float]:
-        """Seconds of a call, for each run."""
+        """The seconds of one call, for each run."""
         return [t / self.number_per_run for t in self.raw_times]
 
     @property
     def mean(self) -> float:
-        """The mean of a call in seconds."""
+        """The mean of one call in seconds."""
         return statistics.fmean(self.times)
 
     @property
     def median(self) -> float:
-        """The median of a call in seconds."""
+        """The median of one call in seconds."""
         return statistics.median(self.times)
 
     @property
     def iqr(self) -> float:
-        """The distance of the quartiles in seconds."""
+        """The interquartile range in seconds."""
         if len(self.times) < 2:
             return 0.0
         low, _, high = statistics.quantiles(self.times, n=4, method="inclusive")
@@ -74,7 +83,23 @@ class Measurement:
 class Timer:
     """Times a statement. See torch.utils.benchmark.Timer.
 
-    ``num_threads`` is shown and changes nothing: XLA's threads are set when the process starts.
+    Args:
+        stmt: the statement.
+        setup: a statement that runs once before the calls.
+        global_setup: not used by Python statements.
+        timer: a function that returns the time in seconds.
+        globals: the names that the statements see.
+        label: a label of the measurement.
+        sub_label: a second label.
+        description: a description.
+        env: the name of the environment.
+        num_threads: a number that is shown; XLA's threads are set when the process starts.
+        language: ``"py"``.
+
+    >>> timer = torch.utils.benchmark.Timer("x + 1", globals={"x": torch.ones(2)})
+    >>> timer.timeit(10).number_per_run
+    10
+
     """
 
     def __init__(self, stmt: str = "pass", setup: str = "pass", global_setup: str = "",
@@ -94,12 +119,12 @@ class Timer:
         return Measurement(number, raw, self._title, None, self._num_threads)
 
     def timeit(self, number: int = 1000000) -> Measurement:
-        """Return one run of ``number`` calls, after a warm-up."""
+        """Return a measurement of one run of ``number`` calls, after a warm-up."""
         self._timer.timeit(max(number // 100, 2))
         return self._measured(number, [self._timer.timeit(number)])
 
     def blocked_autorange(self, callback: Any = None, min_run_time: float = 0.2) -> Measurement:
-        """Run for ``min_run_time`` seconds, in blocks long enough for the clock not to matter."""
+        """Run for ``min_run_time`` seconds, in runs that are long compared with the clock's resolution."""
         number = self._block(min_run_time)
         raw: list[float] = []
         while sum(raw) < min_run_time:
@@ -116,7 +141,7 @@ class Timer:
 
     def adaptive_autorange(self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0,
                            callback: Any = None) -> Measurement:
-        """Run until the quartiles are within ``threshold`` of the median, or the time is over."""
+        """Run until the interquartile range is below ``threshold`` times the median, or the time is over."""
         number = self._block(min_run_time)
         raw: list[float] = []
         while sum(raw) < max_run_time:
@@ -127,5 +152,5 @@ class Timer:
         return self._measured(number, raw)
 
     def collect_callgrind(self, *args: Any, **kwargs: Any) -> Any:
-        """Not built."""
+        """Raise NotImplementedError: callgrind cannot see XLA's programs."""
         raise NotImplementedError("Timer.collect_callgrind is not built: the work is in XLA's programs")

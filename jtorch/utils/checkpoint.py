@@ -1,10 +1,10 @@
-"""torch.utils.checkpoint: what a function saves for backward is computed again instead of kept.
+"""torch.utils.checkpoint: recompute values in backward instead of saving them.
 
-Without ``use_reentrant`` the function runs as usual, but what its operations save goes through a hook that keeps only a
-number. The backward that first asks for one of them runs the function again and keeps what is saved this time. With
-``use_reentrant`` the function is one node whose backward runs the function and a backward of its own.
+Without ``use_reentrant`` the function runs as usual, but a hook replaces each saved value by a number. The first access in a
+backward runs the function again and keeps the values that are saved this time. With ``use_reentrant`` the function is one
+node, whose backward runs the function and a nested backward.
 
-Inside a program that the engine has compiled as a whole, memory is XLA's: what is gained there is less than in PyTorch.
+In a program that the engine compiles as a whole, XLA allocates the memory. The gain is smaller there than in PyTorch.
 """
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ from jtorch.utils import _surroundings
 
 
 class CheckpointError(RuntimeError):
-    """The function has not saved the same when it was run again. See torch.utils.checkpoint.CheckpointError.
+    """Raised if the recomputation saves other values than the first run. See torch.utils.checkpoint.CheckpointError.
 
     Example::
 
         >>> issubclass(torch.utils.checkpoint.CheckpointError, RuntimeError)
         True
+
     """
 
 
 class _StopRecomputationError(Exception):
-    """All that is needed has been computed."""
+    """Raised to stop the recomputation once all needed values are known."""
 
 
 class _Defaults:
@@ -61,7 +62,7 @@ def _set(name: str, value: bool | None) -> Iterator[None]:
 
 
 def set_checkpoint_early_stop(enable: bool) -> Any:
-    """Return whether the second run stops once it has what is needed, for checkpoints made inside the context.
+    """Set whether the recomputation stops once it has the needed values, for checkpoints made in this context.
 
     Args:
         enable (bool): whether it stops.
@@ -79,7 +80,7 @@ def set_checkpoint_early_stop(enable: bool) -> Any:
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
-    """Accepted; messages here say no more for it.
+    """Accept a debug setting, which does not change the messages here.
 
     Args:
         enabled (bool or None): accepted.
@@ -97,7 +98,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
 
 
 def noop_context_fn() -> tuple[Any, Any]:
-    """Contexts that do nothing.
+    """Return two context managers that do nothing.
 
     Returns:
         two context managers.
@@ -113,13 +114,15 @@ def noop_context_fn() -> tuple[Any, Any]:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """Return the indices of the accelerators that tensors are on, and their generators' states. See torch.utils.checkpoint."""
+    """Return the indices of the accelerators that tensors are on, and the states of their generators. See
+    torch.utils.checkpoint.
+    """
     indices = [a.get_device() for a in args if isinstance(a, Tensor) and a.device.type not in ("cpu", "meta")]
     return indices, [cuda.get_rng_state(index) for index in indices]
 
 
 def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
-    """Set the generators' states of accelerators. See torch.utils.checkpoint."""
+    """Set the states of the accelerators' generators. See torch.utils.checkpoint."""
     for index, state in zip(devices, states, strict=False):
         cuda.set_rng_state(state, index)
 
@@ -131,7 +134,7 @@ def _devices(args: Any) -> set[str]:
 # ---------------------------------------------------------------- one node
 
 def check_backward_validity(inputs: Any) -> None:
-    """Warn where no input requires a gradient.
+    """Warn if no input requires a gradient.
 
     Args:
         inputs (iterable): arguments of a checkpoint.
@@ -171,11 +174,11 @@ def detach_variable(inputs: Any) -> tuple:
 
 
 class CheckpointFunction(Function):
-    """The node of a checkpoint with ``use_reentrant=True``."""
+    """The autograd function of a checkpoint with ``use_reentrant=True``."""
 
     @staticmethod
     def forward(ctx, run_function, preserve_rng_state, *args):
-        """Run the function, recording nothing."""
+        """Run the function without recording a graph."""
         check_backward_validity(args)
         ctx.run_function, ctx.surroundings = run_function, _surroundings.Surroundings(preserve_rng_state, _devices(args))
         ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
@@ -186,7 +189,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx, *args):
-        """Run the function again, and its backward."""
+        """Run the function again, and the backward of its results."""
         if tape.running.task is not None and tape.running.task.wanted is not None:
             raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an "
                                "`inputs` parameter to .backward(). To resolve this error, you can either set "
@@ -213,7 +216,9 @@ def _metadata(t: Tensor) -> dict[str, Any]:
 
 
 class _CheckpointFrame:
-    """One call of a checkpointed function: how to run it again, and what it saved."""
+    """One call of a checkpointed function: the arguments and state for its recomputation, and the metadata of its saved
+    values.
+    """
 
     def __init__(self, function: Callable, args: tuple, kwargs: dict, surroundings: _surroundings.Surroundings, context: Any,
                  early_stop: bool, check: bool):
@@ -221,20 +226,20 @@ class _CheckpointFrame:
         self.args = [_saved.Saved(a, None) if isinstance(a, Tensor) else a for a in args]
         self.context, self.early_stop, self.check = context, early_stop, check
         self.saved: list[dict] = []
-        self.completed = False      # whether the first run has come to its end: the function may call backward itself
-        self.recomputed: dict[int, dict[int, Tensor]] = {}      # by backward
+        self.completed = False      # Whether the first run is complete; the function may call backward itself.
+        self.recomputed: dict[int, dict[int, Tensor]] = {}      # Maps a backward's id to its recomputed values.
 
     def pack(self, t: Tensor) -> int:
-        """Return the hook of the first run."""
+        """Record a value that the first run saves, and return its number."""
         self.saved.append(_metadata(t))
         return len(self.saved) - 1
 
     def unpack(self, number: int) -> Tensor:
-        """Return the hook of a backward."""
+        """Return the recomputed value of a number, in a backward."""
         task = tape.running.task
         key = -1 if task is None else task.id
         if key not in self.recomputed:
-            for old in [k for k in self.recomputed if k != key]:    # kept by a backward that did not need them all
+            for old in [k for k in self.recomputed if k != key]:    # An earlier backward did not need all of these values.
                 del self.recomputed[old]
             self.recomputed[key] = self._run_again()
         values = self.recomputed[key]
@@ -258,7 +263,7 @@ class _CheckpointFrame:
                 raise CheckpointError("torch.utils.checkpoint: trying to save more tensors during recomputation than during "
                                       "the original forward pass.\n")
             else:
-                self.check = False      # the first run goes on to save them
+                self.check = False      # The first run goes on to save these values.
             if self.early_stop and len(made) == len(self.saved):
                 raise _StopRecomputationError
             return kept
@@ -298,29 +303,28 @@ def _reentrant(given: bool | None, name: str, when: str) -> bool:
 
 def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None, context_fn: Callable = noop_context_fn,
                determinism_check: str = "default", debug: bool = False, early_stop: bool = True, **kwargs: Any) -> Any:
-    """``function(*args, **kwargs)``, whose saved values backward computes again. See torch.utils.checkpoint.checkpoint.
+    """Call ``function(*args, **kwargs)``, and recompute its saved values in backward. See torch.utils.checkpoint.checkpoint.
 
-    The second run sees the generators (unless ``preserve_rng_state=False``) and autocast as the first did.
-    ``use_reentrant=False`` works with ``grad``, keyword arguments, nested results and captured parameters alone; a
-    CheckpointError says that the second run saved something else (unless ``determinism_check="none"``). ``context_fn``
-    gives the contexts of the two runs. ``debug`` is accepted.
+    The recomputation uses the same random numbers (unless ``preserve_rng_state=False``) and autocast settings as the first
+    run. ``use_reentrant=False`` supports ``grad``, keyword arguments, nested results, and gradients of captured parameters
+    only.
 
     Args:
-        function: any function; it is called again in the backward, with the same arguments.
+        function: any function; the backward calls it again with the same arguments.
         *args: its arguments.
         **kwargs: its keyword arguments; ``preserve_rng_state=False`` among them is the checkpoint's.
-        use_reentrant (bool or None): which of PyTorch's two ways; None warns.
-        context_fn: a function without arguments that returns two context managers.
-        determinism_check (str): "default" or "none".
+        use_reentrant (bool or None): which of PyTorch's two implementations; None warns.
+        context_fn: a function without arguments that returns the context managers of the two runs.
+        determinism_check (str): "default" compares the metadata of the saved values of both runs, "none" does not.
         debug (bool): accepted.
-        early_stop (bool): the second run ends once it has what is needed.
+        early_stop (bool): whether the recomputation stops once it has the needed values.
 
     Returns:
         what ``function`` returns.
 
     Raises:
         ValueError: keyword arguments, ``context_fn`` or ``debug`` with ``use_reentrant=True``.
-        CheckpointError: in the backward, where the second run has saved something else.
+        CheckpointError: in the backward, if the recomputation saves other values.
 
     Source: Chen et al. 2016, arXiv:1604.06174.
 
@@ -357,18 +361,19 @@ def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
-    """Call functions (or the children of a Sequential) one after the other, in segments of which all but the last are
-    checkpoints. See torch.utils.checkpoint.checkpoint_sequential.
+    """Call functions (or the children of a Sequential) in turn, in segments of which all but the last are checkpoints.
+
+    See torch.utils.checkpoint.checkpoint_sequential.
 
     Args:
         functions (Sequential, or list of functions): called in turn.
-        segments (int): how many parts.
-        input (Tensor): of the first.
+        segments (int): the number of segments.
+        input (Tensor): the input of the first function.
         use_reentrant (bool or None): as in ``checkpoint``.
         kwargs: ``preserve_rng_state``.
 
     Returns:
-        what the last returns.
+        what the last function returns.
 
     Raises:
         ValueError: unknown keyword arguments.
@@ -403,12 +408,13 @@ def _in_a_row(functions: list) -> Callable:
 
 
 class CheckpointPolicy(enum.Enum):
-    """What selective checkpointing does with an operation's result. See torch.utils.checkpoint.CheckpointPolicy.
+    """The choice of selective checkpointing for an operation's result. See torch.utils.checkpoint.CheckpointPolicy.
 
     Example::
 
         >>> torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name
         'MUST_SAVE'
+
     """
 
     MUST_SAVE = 0
@@ -419,7 +425,7 @@ class CheckpointPolicy(enum.Enum):
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
-    """Not built: which results are kept cannot be chosen operation by operation.
+    """Raise NotImplementedError: the results to keep cannot be selected by operation.
 
     Args:
         policy_fn_or_list: which operations' results are kept.
@@ -437,12 +443,12 @@ SelectiveCheckpointContext = placeholder("utils.checkpoint", "SelectiveCheckpoin
 
 
 def _policy_from_bool(b: bool) -> CheckpointPolicy:
-    """Return what a list of operations to be saved means for one operation."""
+    """Return the policy for an operation that is in the list of saved operations, or not."""
     return CheckpointPolicy.MUST_SAVE if b else CheckpointPolicy.PREFER_RECOMPUTE
 
 
 def _infer_device_type(*args: Any) -> str:
-    """Return the type of the accelerator that tensors are on; of the one that there is, if they are on none."""
+    """Return the type of the accelerator that tensors are on; the available accelerator's, if they are on none."""
     kinds = [t.device.type for t in flatten(args)[0] if isinstance(t, Tensor) and t.device.type != "cpu"]
     if not kinds:
         return accelerator_type() or "cpu"
@@ -450,7 +456,7 @@ def _infer_device_type(*args: Any) -> str:
 
 
 def _get_autocast_kwargs(device_type: str = "cuda") -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """Return the settings of autocast: of a type of device, None where it has no autocast, and of the CPU."""
+    """Return the autocast settings of a type of device, or None if it has no autocast, and those of the CPU."""
     kinds = [device_type if amp.is_autocast_available(device_type) else None, "cpu"]
     first, second = (None if kind is None else {"enabled": amp.is_autocast_enabled(kind),
                                                 "dtype": amp.get_autocast_dtype(kind),
@@ -462,4 +468,4 @@ __all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "check_b
            "checkpoint_sequential", "create_selective_checkpoint_contexts", "detach_variable", "noop_context_fn",
            "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]
 
-del _Defaults      # PyTorch's module has no such names
+del _Defaults      # PyTorch's module has no such names.

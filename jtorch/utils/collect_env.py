@@ -1,4 +1,4 @@
-"""python -m torch.utils.collect_env: what is installed, for a report of an error."""
+"""python -m torch.utils.collect_env: print the installed versions for a bug report."""
 from __future__ import annotations
 
 import platform
@@ -11,7 +11,7 @@ from jtorch import version
 
 
 def get_pretty_env_info() -> str:
-    """Return the text."""
+    """Return the report."""
     packages = ("jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "optax", "safetensors")
     lines = [f"jtorch version (as torch): {version.__version__}", f"Python version: {platform.python_version()}",
              f"OS: {platform.platform()}", f"Processor: {platform.processor() or platform.machine()}",
@@ -27,7 +27,7 @@ def _version(name: str) -> str | None:
 
 
 def main() -> None:
-    """Print it."""
+    """Print the report."""
     sys.stdout.write(get_pretty_env_info() + "\n")
 
 

@@ -1,4 +1,4 @@
-"""torch.utils.deterministic: whether new memory is filled where deterministic algorithms were asked for."""
+"""torch.utils.deterministic: filling of new memory under deterministic algorithms."""
 from __future__ import annotations
 
 import sys
@@ -11,7 +11,9 @@ from jtorch._base.deterministic import set_fills
 class _Module(ModuleType):
     @property
     def fill_uninitialized_memory(self) -> bool:
-        """Whether torch.empty and its like fill their memory with NaN, or the greatest number of a dtype."""
+        """Whether torch.empty and similar functions fill their memory with NaN, or with the largest value of an integer
+        dtype.
+        """
         return _deterministic.Deterministic.fills
 
     @fill_uninitialized_memory.setter
@@ -21,4 +23,4 @@ class _Module(ModuleType):
 
 sys.modules[__name__].__class__ = _Module
 
-del _Module      # PyTorch's module has no such names
+del _Module      # PyTorch's module has no such names.

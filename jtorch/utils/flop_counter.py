@@ -1,6 +1,7 @@
-"""torch.utils.flop_counter: how many multiplications and additions the products and convolutions of a program take.
+"""torch.utils.flop_counter: count the floating point operations of a program's matrix products and convolutions.
 
-A multiplication and an addition count as two. The operators are seen as a ``TorchDispatchMode`` sees them, forward and backward.
+A multiplication and an addition count as two. The counter sees operators as a ``TorchDispatchMode`` does, forward and
+backward.
 """
 from __future__ import annotations
 
@@ -22,12 +23,12 @@ flop_registry: dict[Any, Callable] = {}
 
 
 def get_shape(x: Any) -> Any:
-    """Return the shape of a tensor; what is none as it is."""
+    """Return the shape of a tensor; other objects unchanged."""
     return x.shape if isinstance(x, Tensor) else x
 
 
 def shape_wrapper(formula: Callable) -> Callable:
-    """Let a formula of shapes take tensors, and their results as ``out_val``."""
+    """Let a formula of shapes take tensors, and their result as ``out_val``."""
     def of_tensors(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
         args, kwargs, out_shape = tree_map(get_shape, (args, kwargs, out_val))
         return formula(*args, out_shape=out_shape, **kwargs)
@@ -35,15 +36,15 @@ def shape_wrapper(formula: Callable) -> Callable:
 
 
 def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable:
-    """Say how an operator is counted. See torch.utils.flop_counter.register_flop_formula.
+    """Register the formula of an operator's count. See torch.utils.flop_counter.register_flop_formula.
 
     Args:
         targets: an operator such as ``torch.ops.mylib.op``, or several.
-        get_raw: gives the formula tensors in place of shapes.
+        get_raw: whether the formula gets tensors in place of shapes.
 
     Raises:
         ValueError: a target is no operator.
-        RuntimeError: a target has a formula.
+        RuntimeError: a target has a formula already.
 
     """
     def register(formula: Callable) -> Callable:
@@ -63,7 +64,7 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable:
 # ---------------------------------------------------------------- the formulas
 
 def mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    """Return the count of a product of matrices."""
+    """Return the count of a matrix product."""
     (m, k), (k2, n) = a_shape, b_shape
     if k != k2:
         raise AssertionError(f"matmul: inner dimensions must match (k == k2), got {k} and {k2}")
@@ -72,7 +73,7 @@ def mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, out_shap
 
 def addmm_flop(self_shape: Sequence[int], a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None,
                **kwargs: Any) -> int:
-    """Return the same: what is added does not count."""
+    """Return the count of a matrix product; the added tensor does not count."""
     return mm_flop(a_shape, b_shape)
 
 
@@ -88,7 +89,7 @@ def bmm_flop(a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = No
 
 def baddbmm_flop(self_shape: Sequence[int], a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None,
                  **kwargs: Any) -> int:
-    """Return the same: what is added does not count."""
+    """Return the count of a product of batches; the added tensor does not count."""
     return bmm_flop(a_shape, b_shape)
 
 
@@ -97,7 +98,7 @@ def _scaled_mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, 
 
 
 def conv_flop_count(x_shape: Sequence[int], w_shape: Sequence[int], out_shape: Sequence[int], transposed: bool = False) -> int:
-    """Return the count of a convolution without its bias: its kernel at each place of the output; of a transposed one, of the input."""
+    """Return a convolution's count without bias: the kernel's at each place of the output, or of the input if transposed."""
     places = (x_shape if transposed else out_shape)[2:]
     return 2 * x_shape[0] * math.prod(places) * math.prod(w_shape)
 
@@ -111,7 +112,7 @@ def conv_flop(x_shape: Sequence[int], w_shape: Sequence[int], _bias: Any, _strid
 def conv_backward_flop(grad_out_shape: Sequence[int], x_shape: Sequence[int], w_shape: Sequence[int], _bias: Any, _stride: Any,
                        _padding: Any, _dilation: Any, transposed: bool, _output_padding: Any, _groups: int, output_mask: Any,
                        out_shape: Any, **kwargs: Any) -> int:
-    """Return the count of a convolution's backward: the input's gradient and the weight's are convolutions each."""
+    """Return the count of a convolution's backward, whose gradients of input and weight are convolutions."""
     def swapped(shape: Sequence[int]) -> list[int]:
         return [shape[1], shape[0], *shape[2:]]
     count = 0
@@ -124,7 +125,7 @@ def conv_backward_flop(grad_out_shape: Sequence[int], x_shape: Sequence[int], w_
 
 
 def sdpa_flop_count(query_shape: Sequence[int], key_shape: Sequence[int], value_shape: Sequence[int]) -> int:
-    """Return the count of attention: the scores, and the sums of values."""
+    """Return the count of attention: the scores and the weighted sums of values."""
     b, heads, rows, width = query_shape
     b2, kv_heads, columns, width2 = key_shape
     b3, v_heads, columns2, v_width = value_shape
@@ -138,7 +139,7 @@ def sdpa_flop_count(query_shape: Sequence[int], key_shape: Sequence[int], value_
 
 def sdpa_flop(query_shape: Sequence[int], key_shape: Sequence[int], value_shape: Sequence[int], *args: Any, out_shape: Any = None,
               **kwargs: Any) -> int:
-    """Return the count of attention, whatever its mask."""
+    """Return the count of attention, for any mask."""
     return sdpa_flop_count(query_shape, key_shape, value_shape)
 
 
@@ -176,7 +177,7 @@ suffixes = ["", "K", "M", "B", "T"]
 
 
 def get_suffix_str(number: int) -> str:
-    """Return the suffix of the magnitude that a number is printed in."""
+    """Return the suffix of the magnitude in which a number is printed."""
     return suffixes[max(0, min(len(suffixes) - 1, (len(str(number)) - 2) // 3))]
 
 
@@ -186,7 +187,7 @@ def convert_num_with_suffix(number: int, suffix: str) -> str:
 
 
 def convert_to_percent_str(num: int, denom: int) -> str:
-    """What part of a number another is."""
+    """Return ``num`` as a percentage of ``denom``."""
     return "0%" if denom == 0 else f"{num / denom:.2%}"
 
 
@@ -196,7 +197,7 @@ def _shortened(text: str) -> str:
 
 
 def _aligned(rows: list[list[str]]) -> str:
-    """Rows as ``tabulate`` prints them: a line under the first, names to the left and numbers to the right."""
+    """Format rows as ``tabulate`` does: a rule under the first row, names aligned left and numbers right."""
     width = [max(len(rows[0][i]) + 2, *[len(row[i]) for row in rows[1:]]) for i in range(3)]
     lines = [f"{a:<{width[0]}}  {b:>{width[1]}}  {c:>{width[2]}}" for a, b, c in rows]
     return "\n".join([lines[0], "  ".join(["-" * w for w in width]), *lines[1:]])
@@ -206,10 +207,10 @@ class FlopCounterMode:
     """Count the floating point operations of a block, by module and operator. See torch.utils.flop_counter.FlopCounterMode.
 
     Args:
-        mods: no longer used; modules are found as they are called.
-        depth: how deep the printed table goes.
-        display: whether the table is printed at the end.
-        custom_mapping: formulas of further operators, or in place of those that are there.
+        mods: ignored; modules are found when they are called.
+        depth: the depth of modules in the printed table.
+        display: whether to print the table at the end.
+        custom_mapping: formulas of further operators, which take precedence over registered ones.
 
     Example:
         >>> layer = torch.nn.Linear(4, 8)
@@ -234,15 +235,15 @@ class FlopCounterMode:
         self.mod_tracker = ModuleTracker()
 
     def get_total_flops(self) -> int:
-        """Return the sum of all."""
+        """Return the sum of all counts."""
         return sum(self.flop_counts["Global"].values())
 
     def get_flop_counts(self) -> dict[str, dict[Any, int]]:
-        """Return for each module, and ``Global``, the counts by operator of ``torch.ops``."""
+        """Return the counts by operator of each module and of ``Global``."""
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:
-        """Return the counts as text: modules and their operators below one another."""
+        """Return the counts as text, with the operators below their module."""
         depth = self.depth if depth is None else depth
         depth = 999999 if depth is None else depth
         total = self.get_total_flops()
@@ -289,7 +290,7 @@ class FlopCounterMode:
 
 
 class _FlopCounterMode(TorchDispatchMode):
-    """The mode that sees the operators."""
+    """The dispatch mode that sees the operators."""
 
     def __init__(self, counter: FlopCounterMode):
         super().__init__()

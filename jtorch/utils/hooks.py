@@ -1,4 +1,4 @@
-"""torch.utils.hooks."""
+"""torch.utils.hooks: hooks that are not saved with a tensor, and their handles."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,13 +9,13 @@ from jtorch.nn.modules._hooks import BackwardHook as BackwardHook
 
 
 def unserializable_hook(f: Any) -> Any:
-    """Mark a hook as one that is not saved with its tensor."""
+    """Mark a hook as not to be saved with its tensor."""
     f.__torch_unserializable__ = True
     return f
 
 
 def warn_if_has_hooks(tensor: Any) -> None:
-    """Warn of each hook of a tensor that is not marked as one that is not saved."""
+    """Warn about each hook of a tensor that is not marked as unserializable."""
     warn_not_saved(tensor._own_hooks())
 
 

@@ -1,4 +1,4 @@
-"""torch.utils.model_zoo: an old name of torch.hub's ``load_state_dict_from_url``, which downloads nothing here."""
+"""torch.utils.model_zoo: a deprecated name of torch.hub's ``load_state_dict_from_url``, which downloads nothing here."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""torch.utils.module_tracker: which modules a program is in, in forward and backward."""
+"""torch.utils.module_tracker: the modules that a program is in, forward and backward."""
 from __future__ import annotations
 
 import logging
@@ -20,9 +20,9 @@ def _tracked(values: Any) -> list[Tensor]:
 
 
 class ModuleTracker:
-    """Follow which modules are being run, forward and backward. See torch.utils.module_tracker.ModuleTracker.
+    """Track the modules that are running, forward and backward. See torch.utils.module_tracker.ModuleTracker.
 
-    ``parents`` has the names of the modules that the program is in, and ``Global``; ``is_bw`` says whether it goes backward.
+    ``parents`` has the names of the modules that the program is in, and ``Global``. ``is_bw`` says whether a backward runs.
 
     Example:
         >>> layer = torch.nn.Linear(2, 2)
@@ -46,11 +46,11 @@ class ModuleTracker:
 
     @property
     def is_bw(self) -> bool:
-        """Whether the program goes backward."""
+        """Whether a backward runs."""
         return running.task is not None
 
     def _name(self, module: Module) -> str:
-        """Return a module's name, by which its children get theirs."""
+        """Return a module's name, and name its children after it."""
         if module not in self._known:
             self._known[module] = type(module).__name__
         name = self._known[module]

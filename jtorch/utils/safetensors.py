@@ -1,4 +1,4 @@
-"""Safetensors files: named tensors and nothing else. The functions of ``safetensors.torch``, for jtorch's tensors.
+"""Safetensors files of named tensors: the functions of ``safetensors.torch``, for jtorch's tensors.
 
 The ``safetensors`` package reads, checks and writes the files.
 """
@@ -17,7 +17,7 @@ from jtorch.serialization.atomic import replacing
 from jtorch.storage import value_of
 from jtorch.tensor import Tensor
 
-# The format's names of dtypes.
+# Maps the format's dtype codes to names.
 _CODES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
           "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool",
           "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu", "C64": "complex64",
@@ -34,7 +34,21 @@ def _package() -> ModuleType:
 
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """Named tensors in the safetensors format. See ``save_file``."""
+    """Return named tensors as bytes of the safetensors format.
+
+    Args:
+        tensors: contiguous tensors of any shape and of a dtype that the format has, by name.
+        metadata: strings by name.
+
+    Raises:
+        ValueError: an argument that is no dict, or a tensor that is not contiguous.
+        RuntimeError: tensors that share memory.
+
+    >>> from jtorch.utils.safetensors import load, save
+    >>> load(save({"x": torch.arange(3)}))
+    {'x': tensor([0, 1, 2])}
+
+    """
     package = _package()
     arrays = {name: np.asarray(array, order="C") for name, array in _arrays(tensors).items()}
     return bytes(package.serialize({name: _spec(package, array) for name, array in arrays.items()}, metadata=metadata))
@@ -45,7 +59,7 @@ def _spec(package: Any, array: np.ndarray) -> Any:
 
 
 def _arrays(tensors: dict[str, Tensor]) -> dict[str, np.ndarray]:
-    """Return the tensors' elements; PyTorch's errors for what the format cannot hold."""
+    """Return the tensors' elements as arrays; raise PyTorch's errors for tensors that the format cannot hold."""
     if not isinstance(tensors, dict):
         raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors)}")
     by_storage: dict[int, list[str]] = {}
@@ -73,9 +87,16 @@ def _host(t: Tensor) -> np.ndarray:
 
 
 def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike, metadata: dict[str, str] | None = None) -> None:
-    """Save named tensors to a file, which is replaced at the end, at once.
+    """Save named tensors to a file, which is replaced atomically.
 
-    ValueError for what is not a contiguous tensor, RuntimeError for tensors that share memory: the format knows neither.
+    Args:
+        tensors: contiguous tensors of any shape and of a dtype that the format has, by name.
+        filename: the path.
+        metadata: strings by name.
+
+    Raises:
+        ValueError: an argument that is no dict, or a tensor that is not contiguous.
+        RuntimeError: tensors that share memory.
 
     >>> import jtorch as torch, tempfile, os
     >>> from jtorch.utils.safetensors import load_file, save_file
@@ -83,6 +104,7 @@ def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike, metadata:
     >>> save_file({"x": torch.arange(3)}, path)
     >>> load_file(path)
     {'x': tensor([0, 1, 2])}
+
     """
     data = save(tensors, metadata)
     with replacing(os.fspath(filename)) as file:
@@ -90,7 +112,7 @@ def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike, metadata:
 
 
 def load(data: bytes, device: Any = "cpu") -> dict[str, Tensor]:
-    """Return the named tensors in bytes of the safetensors format."""
+    """Return the named tensors in bytes of the safetensors format, on a device."""
     place = place_of(device)
     return {name: _tensor(entry["dtype"], entry["shape"], entry["data"], place) for name, entry in _package().deserialize(data)}
 
@@ -106,13 +128,22 @@ def _tensor(code: str, shape: list[int], data: Any, place: Any) -> Tensor:
 
 
 def header(filename: str | os.PathLike) -> tuple[dict[str, str], dict[str, tuple[dtype, tuple[int, ...]]]]:
-    """What a file says beside its tensors, and their dtypes and sizes; the elements are not read."""
+    """Return a file's metadata, and the dtypes and sizes of its tensors, without reading elements."""
     with _package().safe_open(os.fspath(filename), framework="np") as file:
-        parts = {name: file.get_slice(name) for name in file.keys()}      # noqa: SIM118  (it is no dict)
+        parts = {name: file.get_slice(name) for name in file.keys()}      # noqa: SIM118  (the object is no dict)
         return file.metadata() or {}, {name: (_dtype(p.get_dtype()), tuple(p.get_shape())) for name, p in parts.items()}
 
 
 def load_file(filename: str | os.PathLike, device: Any = "cpu") -> dict[str, Tensor]:
-    """Return the named tensors in a safetensors file, on a device. Raises the package's SafetensorError for damaged files."""
+    """Return the named tensors of a safetensors file, on a device.
+
+    Args:
+        filename: the path.
+        device: the device of the tensors.
+
+    Raises:
+        SafetensorError: the file is damaged; the class is the package's.
+
+    """
     with open(filename, "rb") as file:
         return load(file.read(), device)

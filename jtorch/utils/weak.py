@@ -1,4 +1,4 @@
-"""torch.utils.weak: tables by identity that do not keep their keys, and weak references to tensors."""
+"""torch.utils.weak: identity-keyed weak dictionaries, and weak references to tensors."""
 from __future__ import annotations
 
 import weakref
@@ -11,7 +11,7 @@ WeakRef = weakref.ref
 
 
 class WeakIdRef(weakref.ref):
-    """A weak reference that equals another if both are of one object, whatever that compares itself to."""
+    """A weak reference that equals another if both refer to one object, regardless of the object's ``__eq__``."""
 
     __slots__ = ("_id",)
 
@@ -32,7 +32,7 @@ class WeakIdRef(weakref.ref):
 
 
 class WeakIdKeyDictionary(MutableMapping):
-    """A table whose keys are told apart by identity, and go when nobody else has them."""
+    """A dictionary that compares keys by identity, and drops a key that is no longer referenced elsewhere."""
 
     def __init__(self, dict: Any = None, ref_type: Any = WeakIdRef):
         self.data: Any = {}
@@ -77,7 +77,7 @@ class WeakIdKeyDictionary(MutableMapping):
         return f"<{type(self).__name__} at {id(self):#x}>"
 
     def copy(self) -> WeakIdKeyDictionary:
-        """Return a table of the same keys and values."""
+        """Return a dictionary with the same keys and values."""
         return type(self)(self, ref_type=self.ref_type)
 
     __copy__ = copy
@@ -91,7 +91,7 @@ WeakTensorKeyDictionary = WeakIdKeyDictionary
 
 
 class TensorWeakRef:
-    """A weak reference to a tensor; calling it gives the tensor, or None."""
+    """A weak reference to a tensor; calling it returns the tensor, or None."""
 
     def __init__(self, tensor: Tensor):
         if not isinstance(tensor, Tensor):

@@ -27,16 +27,16 @@ _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 StateDictOptions: Any
 def get_model_state_dict(model: Any, *, submodules: builtins.set | None = None, options: Any = None) -> builtins.dict[builtins.str, Any]:
-    """A model's state dict. See torch.distributed.checkpoint.state_dict.get_model_state_dict."""
+    """Return a model's state dict. See torch.distributed.checkpoint.state_dict.get_model_state_dict."""
 def get_optimizer_state_dict(model: Any, optimizers: Any, *, submodules: builtins.set | None = None, options: Any = None) -> builtins.dict[builtins.str, Any]:
-    """The state dict of optimizers. See torch.distributed.checkpoint.state_dict.get_optimizer_state_dict."""
+    """Return the state dict of optimizers. See torch.distributed.checkpoint.state_dict.get_optimizer_state_dict."""
 def get_state_dict(model: Any, optimizers: Any, *, submodules: builtins.set | None = None, options: Any = None) -> builtins.tuple[builtins.dict[builtins.str, Any], builtins.dict[builtins.str, Any]]:
-    """(of the model, of the optimizers). See torch.distributed.checkpoint.state_dict.get_state_dict."""
+    """Return the state dicts of a model and of its optimizers. See torch.distributed.checkpoint.state_dict.get_state_dict."""
 def set_model_state_dict(model: Any, model_state_dict: builtins.dict[builtins.str, Any], *, options: Any = None) -> Any:
-    """Gives a model a state dict. See torch.distributed.checkpoint.state_dict.set_model_state_dict."""
+    """Load a model's state dict. See torch.distributed.checkpoint.state_dict.set_model_state_dict."""
 def set_optimizer_state_dict(model: Any, optimizers: Any, optim_state_dict: builtins.dict[builtins.str, Any], *, options: Any = None) -> None:
-    """Gives optimizers a state dict. See torch.distributed.checkpoint.state_dict.set_optimizer_state_dict."""
+    """Load the state dict of optimizers. See torch.distributed.checkpoint.state_dict.set_optimizer_state_dict."""
 def set_state_dict(model: Any, optimizers: Any, *, model_state_dict: builtins.dict[builtins.str, Any], optim_state_dict: builtins.dict[builtins.str, Any], options: Any = None) -> Any:
-    """Gives a model and optimizers their state dicts. See torch.distributed.checkpoint.state_dict.set_state_dict."""
+    """Load the state dicts of a model and its optimizers. See torch.distributed.checkpoint.state_dict.set_state_dict."""
 def zeros_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Return zeros in the shape of another tensor. See torch.zeros_like."""

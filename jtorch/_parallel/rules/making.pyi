@@ -30,26 +30,26 @@ _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 def draw(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
-    """Fills a tensor with random numbers."""
+    """Fill a tensor with random numbers, in place."""
 def draw_like(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
-    """Random numbers for a tensor of the same shape."""
+    """Return a tensor of random numbers with the argument's shape."""
 def dropout(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
-    """Elements are left out as one process alone would."""
+    """Drop the elements that one process would drop."""
 @overload
 def empty(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Return an uninitialized tensor; here it holds zeros. See torch.empty."""
 def new(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
-    """A tensor that all ranks have; of the same shape, one that lies alike."""
+    """Return a replicated tensor, or one with the argument's placements if it has the argument's shape."""
 def on_all(made: Any, mesh: Any, shape: Sequence[builtins.int]) -> Any:
-    """A tensor that all ranks have."""
+    """Wrap a tensor that all ranks have as a replicated DTensor."""
 @overload
 def ones(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def ones(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Return a tensor of ones. See torch.ones."""
 def part_of(full: Any, spec: Any) -> Any:
-    """This rank's part of what all ranks have."""
+    """Return this rank's shard of a tensor that all ranks have."""
 def redistribute_without_gradient(x: Tensor, *args: Any) -> Tensor:
-    """``redistribute``, without a gradient."""
+    """Redistribute without recording a gradient."""

@@ -1,7 +1,7 @@
 """torch.utils.data: datasets, samplers and the DataLoader.
 
-``dataset``, ``sampler`` and ``distributed`` hold those; ``dataloader`` checks the arguments and ``iterators`` does a pass.
-``_utils`` has what a pass is made of: collating, fetching, workers (processes or threads) and what is sent between them.
+``dataset``, ``sampler`` and ``distributed`` define datasets and samplers. ``dataloader`` checks arguments, and ``iterators``
+runs an epoch. ``_utils`` has the parts of an epoch: collating, fetching, workers (processes or threads) and their messages.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Datas
            "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
            "WeightedRandomSampler", "_DatasetKind", "default_collate", "default_convert", "get_worker_info", "random_split"]
 
-# Pipes are imported when they are first asked for.
+# Pipes are imported on first access.
 _PIPES = ("DFIterDataPipe", "IterDataPipe", "MapDataPipe", "argument_validation", "functional_datapipe", "runtime_validation")
 _MODULES = ("datapipes", "graph_settings")
 

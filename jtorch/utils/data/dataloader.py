@@ -1,4 +1,4 @@
-"""DataLoader: batches of a dataset, in order, by this process or by workers."""
+"""DataLoader: batches of a dataset in order, loaded by this process or by workers."""
 from __future__ import annotations
 
 import math
@@ -28,7 +28,7 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 class _InfiniteConstantSampler(Sampler):
-    """None for ever: an iterable dataset says itself when it ends."""
+    """Yields None forever, since an iterable dataset ends by itself."""
 
     def __iter__(self):
         while True:
@@ -40,38 +40,39 @@ class DataLoader(Generic[_T_co]):
 
     Args:
         dataset: map-style (``__getitem__`` and ``__len__``) or an ``IterableDataset``.
-        batch_size: samples in a batch; None gives samples as they are (through ``default_convert``).
-        shuffle: a new random order each time. After ``torch.manual_seed`` the orders are PyTorch's.
-        sampler, batch_sampler: indices, or lists of indices, instead.
-        num_workers: how many workers load at the same time; 0 loads in this process when a batch is asked for.
-        collate_fn: makes a batch of a list of samples; ``default_collate`` unless given.
-        pin_memory: calls ``pin_memory()`` on custom batches where there is an accelerator; tensors stay as they are.
-        drop_last: leaves out a last batch that is smaller.
-        timeout: seconds to wait for a batch of a worker before RuntimeError is raised; 0 waits for ever.
-        worker_init_fn: called in each worker with its number, after it has been seeded.
-        multiprocessing_context: how workers are made, see below.
-        generator: where the order and the workers' seeds come from.
-        prefetch_factor: batches that each worker loads ahead (2).
-        persistent_workers: keeps the workers, and their copies of the dataset, for the next epoch.
+        batch_size: the number of samples in a batch; None gives single samples (through ``default_convert``).
+        shuffle: whether each epoch has a new random order. After ``torch.manual_seed`` the orders are PyTorch's.
+        sampler, batch_sampler: iterables of indices, or of lists of indices, in place of ``shuffle``.
+        num_workers: the number of workers; 0 loads in this process when a batch is asked for.
+        collate_fn: a function that makes a batch from a list of samples; ``default_collate``, if None.
+        pin_memory: whether to call ``pin_memory()`` on custom batches if there is an accelerator; tensors stay as they are.
+        drop_last: whether to omit a last batch that is smaller.
+        timeout: the seconds to wait for a worker's batch before RuntimeError is raised; 0 waits forever.
+        worker_init_fn: a function that each worker calls with its id after seeding.
+        multiprocessing_context: the kind of workers, see below.
+        generator: the source of the order and of the workers' seeds.
+        prefetch_factor: the number of batches that each worker loads ahead (2).
+        persistent_workers: whether the workers, and their copies of the dataset, stay for the next epoch.
         pin_memory_device: deprecated.
-        in_order: False gives batches as they come.
+        in_order: False gives batches in the order in which they arrive.
 
-    Workers are processes. As this process must not be forked (JAX runs threads in it), they are forked from a small
-    server which is started once (about 1.5 s, beside your program) and has jtorch loaded; after that, one starts in a few
-    milliseconds. A worker computes on the host and does not start XLA; large arrays, the dataset's too, are passed in shared
-    memory. The dataset and the functions are pickled. Where that cannot be done (a lambda; a class of a notebook; or
-    of a script that is not under ``if __name__ == "__main__":``, since a worker would have to run the script again)
-    they are sent with cloudpickle if it is installed, and without it the workers are threads, with a warning: each has a
-    shallow copy of the dataset and its own default generator, but ``random`` and ``numpy.random`` are shared
-    and Python code runs in one thread at a time. ``multiprocessing_context="thread"`` asks for threads; ``"spawn"``,
-    ``"forkserver"`` and ``"fork"`` (at your own risk) use Python's own ways of starting processes.
+    Workers are processes. This process must not be forked, because JAX runs threads in it. So a small server process, which
+    has jtorch loaded, is started once and forks a worker quickly. A worker computes on the host and does not start XLA. Large
+    arrays, also the dataset's, are passed in shared memory.
 
-    Worker ``i`` has the seed ``base_seed + i``, where ``base_seed`` is drawn from ``generator`` at the start of each epoch, as
-    PyTorch does. An exception in a worker is raised in this process with the worker's traceback in its message; a worker
-    that dies raises RuntimeError.
+    The dataset and the functions are pickled. A lambda, a class of a notebook, or a class of a script without ``if __name__
+    == "__main__":`` cannot be pickled, since a worker would have to run the script again. cloudpickle sends these if it is
+    installed. Without it the workers are threads, with a warning. Each thread has a shallow copy of the dataset and its own
+    default generator. But ``random`` and ``numpy.random`` are shared, and Python code runs in one thread at a time.
 
-    Batches are new inputs of the step that uses them, so training steps repeat and get compiled whatever the
-    order of the samples.
+    ``multiprocessing_context="thread"`` asks for threads. ``"spawn"``, ``"forkserver"`` and ``"fork"`` (at your own risk) use
+    Python's own ways of starting processes.
+
+    Worker ``i`` has the seed ``base_seed + i``. ``base_seed`` is drawn from ``generator`` at the start of each epoch, as in
+    PyTorch. An exception in a worker is raised in this process with the worker's traceback in its message. A worker that dies
+    raises RuntimeError.
+
+    Batches are new inputs of the step that uses them. So training steps repeat and get compiled in any order of the samples.
 
     >>> x = torch.arange(6.0).reshape(6, 1)
     >>> loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, x * 10), batch_size=4)
@@ -142,7 +143,7 @@ class DataLoader(Generic[_T_co]):
 
     @property
     def multiprocessing_context(self) -> Any:
-        """How workers are made: None, ``"thread"`` or a context of ``multiprocessing``."""
+        """The kind of workers: None, ``"thread"`` or a context of ``multiprocessing``."""
         return self.__multiprocessing_context
 
     @multiprocessing_context.setter
@@ -186,7 +187,7 @@ class DataLoader(Generic[_T_co]):
         return n // self.batch_size if self.drop_last else math.ceil(n / self.batch_size)
 
     def check_worker_number_rationality(self) -> None:
-        """Warn of more workers than there are processors."""
+        """Warn if there are more workers than processors."""
         has_affinity = hasattr(os, "sched_getaffinity")
         room = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
         if not self.num_workers or (room is not None and self.num_workers <= room):
@@ -235,7 +236,7 @@ def _check_batches(batch_size: int | None, shuffle: bool, sampler: Any, batch_sa
 
 
 def _context(given: Any, num_workers: int) -> Any:
-    """What was given as ``multiprocessing_context``, checked; names as contexts."""
+    """Check ``multiprocessing_context``, and return it with names replaced by contexts."""
     if given is None:
         return None
     if num_workers <= 0:
@@ -256,7 +257,7 @@ def _context(given: Any, num_workers: int) -> Any:
 
 
 def _sharding_worker_init_fn(worker_init_fn: Any, world_size: int, rank_id: int, worker_id: int) -> None:
-    """What a worker of a pipe begins with: it takes its part of it, among all workers of all processes."""
+    """Give a worker its shard of a pipe, among all workers of all processes, before ``worker_init_fn``."""
     from jtorch.utils.data.graph_settings import apply_sharding
     info = get_worker_info()
     if info is None:
@@ -266,4 +267,4 @@ def _sharding_worker_init_fn(worker_init_fn: Any, world_size: int, rank_id: int,
         worker_init_fn(worker_id)
 
 
-_collate_fn_t, _worker_init_fn_t = Callable[[list], Any], Callable[[int], None]     # PyTorch's names, for annotations
+_collate_fn_t, _worker_init_fn_t = Callable[[list], Any], Callable[[int], None]     # PyTorch's names for annotations.

@@ -1,4 +1,4 @@
-"""Datasets: map-style ones are indexed, iterable ones are read through; and datasets made of others."""
+"""Datasets: map-style ones are indexed, iterable ones are iterated over; and combinations of datasets."""
 from __future__ import annotations
 
 import bisect
@@ -20,10 +20,10 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 class Dataset(Generic[_T_co]):
-    """Something with samples: a subclass defines ``__getitem__``, and ``__len__`` for samplers to ask.
+    """A set of samples: a subclass defines ``__getitem__``, and ``__len__`` for samplers.
 
-    ``__getitems__(indices)``, where defined, is asked for all samples of a batch at once and returns a list.
-    ``a + b`` is ``ConcatDataset([a, b])``. See torch.utils.data.Dataset.
+    If ``__getitems__(indices)`` is defined, it is called for all samples of a batch at once and returns a list. ``a + b`` is
+    ``ConcatDataset([a, b])``. See torch.utils.data.Dataset.
 
     Example::
 
@@ -34,6 +34,7 @@ class Dataset(Generic[_T_co]):
         ...         return 4
         >>> next(iter(torch.utils.data.DataLoader(Squares(), batch_size=4)))
         tensor([0, 1, 4, 9])
+
     """
 
     def __getitem__(self, index: Any) -> _T_co:
@@ -44,14 +45,14 @@ class Dataset(Generic[_T_co]):
 
 
 class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
-    """A dataset that is read from its start: a subclass defines ``__iter__``.
+    """A dataset that is iterated over from its start: a subclass defines ``__iter__``.
 
-    Each worker of a ``DataLoader`` iterates over a copy of its own, so that ``__iter__`` (or ``worker_init_fn``) asks
-    ``get_worker_info()`` which part is its own; else every sample comes once per worker.
-    See torch.utils.data.IterableDataset.
+    Each worker of a ``DataLoader`` iterates over its own copy. So ``__iter__`` (or ``worker_init_fn``) has to ask
+    ``get_worker_info()`` for the worker's part; otherwise every sample comes once per worker. See
+    torch.utils.data.IterableDataset.
 
     Raises:
-        TypeError: an object of a class without ``__iter__`` is made.
+        TypeError: a class without ``__iter__`` is instantiated.
 
     Example::
 
@@ -70,15 +71,13 @@ class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Samples are what tensors hold at one index of their first dim. See torch.utils.data.TensorDataset.
-
-    AssertionError where the first dims differ.
+    """A dataset of tensors, whose sample i consists of each tensor's row i. See torch.utils.data.TensorDataset.
 
     Args:
         tensors (Tensors): of shape (N, ...), any dtypes.
 
     Raises:
-        AssertionError: see above.
+        AssertionError: the first dims differ.
 
     Example::
 
@@ -102,16 +101,13 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset):
-    """Samples are tuples (datasets given one by one) or dicts (given by name) of the datasets' samples.
-
-    ValueError where lengths differ, where both ways are mixed, or where nothing is given.
-    See torch.utils.data.StackDataset.
+    """A dataset whose samples are tuples or dicts of several datasets' samples. See torch.utils.data.StackDataset.
 
     Args:
-        args, kwargs (Datasets): of one length, given one by one or by name.
+        args, kwargs (Datasets): of one length, given by position for tuples, or by name for dicts.
 
     Raises:
-        ValueError: see above.
+        ValueError: no datasets, different lengths, or datasets given in both ways.
 
     Example::
 
@@ -152,7 +148,7 @@ class StackDataset(Dataset):
 
 
 def _samples(dataset: Any, indices: list) -> list:
-    """Return a dataset's samples at ``indices``, asked for at once where the dataset can."""
+    """Return a dataset's samples at ``indices``, by ``__getitems__`` if the dataset has it."""
     if not callable(getattr(dataset, "__getitems__", None)):
         return [dataset[i] for i in indices]
     items = dataset.__getitems__(indices)
@@ -183,7 +179,7 @@ class ConcatDataset(Dataset[_T_co]):
 
     @staticmethod
     def cumsum(sequence: Iterable) -> list[int]:
-        """Where each dataset ends."""
+        """Return the cumulative lengths of datasets."""
         return list(itertools.accumulate(len(d) for d in sequence))
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
@@ -208,7 +204,7 @@ class ConcatDataset(Dataset[_T_co]):
 
     @property
     def cummulative_sizes(self) -> list[int]:
-        """The old, misspelt name."""
+        """The deprecated, misspelt name of ``cumulative_sizes``."""
         warned.warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning)
         return self.cumulative_sizes
 
@@ -250,11 +246,11 @@ class ChainDataset(IterableDataset):
 class Subset(Dataset[_T_co]):
     """The samples of a dataset at some indices. See torch.utils.data.Subset.
 
-    A subclass that defines ``__getitem__`` defines ``__getitems__`` too, since a ``DataLoader`` asks for whole batches.
+    A subclass that defines ``__getitem__`` must define ``__getitems__`` too, since a ``DataLoader`` fetches whole batches.
 
     Args:
         dataset (Dataset): map-style.
-        indices (sequence of ints): which samples, in which order.
+        indices (sequence of ints): the indices of the samples, in their order.
 
     Example::
 
@@ -292,15 +288,13 @@ class Subset(Dataset[_T_co]):
 
 def random_split(dataset: Dataset[_T], lengths: Sequence[int | float],
                  generator: Generator | None = default_generator) -> list[Subset[_T]]:
-    """Random parts of a dataset that have no sample in common. See torch.utils.data.random_split.
-
-    ``lengths`` are sizes that sum to the dataset's, or fractions that sum to 1 (sizes are rounded down, what is left
-    goes to the first parts, one each).
+    """Split a dataset randomly into disjoint parts. See torch.utils.data.random_split.
 
     Args:
         dataset (Dataset): with ``__len__``.
-        lengths (sequence of ints or floats): see above.
-        generator (Generator): where the order comes from.
+        lengths (sequence of ints or floats): sizes that sum to the dataset's length, or fractions that sum to 1. Sizes of
+            fractions are rounded down; the remaining samples go to the first parts, one each.
+        generator (Generator): the source of the order.
 
     Returns:
         a list of Subsets.

@@ -1,4 +1,4 @@
-"""DistributedSampler: each of several processes gets its share of a dataset."""
+"""DistributedSampler: each of several processes gets a part of a dataset."""
 from __future__ import annotations
 
 import math
@@ -13,22 +13,21 @@ __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(Sampler[int]):
-    """Every ``num_replicas``-th index of a dataset, from ``rank`` on. See torch.utils.data.DistributedSampler.
+    """Every ``num_replicas``-th index of a dataset, beginning with ``rank``. See torch.utils.data.DistributedSampler.
 
-    ``num_replicas`` and ``rank`` are those of the process group, if not given. The shuffled order depends on
-    ``seed`` and on what ``set_epoch`` was last told, and is PyTorch's. Where the dataset cannot be shared evenly, indices
-    from the start come again at the end (or, with ``drop_last``, the last ones are left out).
+    The shuffled order depends on ``seed`` and the last ``set_epoch``, and is PyTorch's. If the dataset does not divide
+    evenly, the first indices are repeated at the end, or with ``drop_last`` the last ones are omitted.
 
     Args:
-        dataset (Sized): whose length counts.
-        num_replicas (int), rank (int): how many share it, and which of them this is.
-        shuffle (bool): in random order, a new one for each ``set_epoch``.
-        seed (int): of that order; the same for all.
-        drop_last (bool): see above.
+        dataset (Sized): the dataset, of which only the length is used.
+        num_replicas (int), rank (int): the number of processes and this process's index; those of the process group, if None.
+        shuffle (bool): whether the order is random, with a new order for each ``set_epoch``.
+        seed (int): the seed of that order, which must be the same on all processes.
+        drop_last (bool): whether indices that do not divide evenly are omitted.
 
     Raises:
         ValueError: ``rank`` is not from 0 to ``num_replicas - 1``.
-        RuntimeError: one of them is not given.
+        RuntimeError: one of them is not given, and there is no process group.
 
     Example::
 
@@ -68,5 +67,5 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch comes next, so that each is shuffled differently."""
+        """Set the epoch, so that each epoch is shuffled differently."""
         self.epoch = epoch

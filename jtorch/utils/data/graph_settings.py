@@ -1,4 +1,4 @@
-"""torch.utils.data.graph_settings: pipes shuffled, seeded and shared out, wherever in a pipe they are."""
+"""torch.utils.data.graph_settings: shuffle, seed and shard settings of all pipes in a graph."""
 from __future__ import annotations
 
 import inspect
@@ -18,7 +18,7 @@ def get_all_graph_pipes(graph: Graph) -> list:
 
 
 def apply_sharding(datapipe: Any, num_of_instances: int, instance_id: int, sharding_group: Any = None) -> Any:
-    """Tell each ``sharding_filter`` its part. RuntimeError for two in one branch. See torch.utils.data.graph_settings."""
+    """Set the shard of each ``sharding_filter``; RuntimeError for two in one branch. See torch.utils.data.graph_settings."""
     _share(traverse_dps(datapipe), (num_of_instances, instance_id), sharding_group, None)
     return datapipe
 
@@ -36,7 +36,7 @@ def _share(graph: Graph, part: tuple[int, int], group: Any, above: Any) -> None:
 
 
 def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
-    """Switch each ``shuffle`` on or off; one is put at the end if there is none. See torch.utils.data.graph_settings."""
+    """Enable or disable each ``shuffle``, and append one if there is none. See torch.utils.data.graph_settings."""
     if shuffle is None:
         return datapipe
     found = [p for p in pipes_of(traverse_dps(datapipe)) if inspect.ismethod(getattr(p, "set_shuffle", None))]
@@ -51,7 +51,7 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
 
 
 def apply_random_seed(datapipe: Any, rng: Any) -> Any:
-    """Seed each pipe that draws numbers, from one generator. See torch.utils.data.graph_settings."""
+    """Seed each pipe that draws random numbers, from one generator. See torch.utils.data.graph_settings."""
     for pipe in pipes_of(traverse_dps(datapipe)):
         if inspect.ismethod(getattr(pipe, "set_seed", None)):
             pipe.set_seed(int(functions.empty((), dtype=named("int64")).random_(generator=rng).item()))

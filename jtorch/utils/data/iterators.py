@@ -1,4 +1,4 @@
-"""What ``iter(loader)`` gives: one pass over a dataset, in this process or with workers."""
+"""Iterators of a DataLoader: one pass over a dataset, in this process or with workers."""
 from __future__ import annotations
 
 import itertools
@@ -18,7 +18,7 @@ from jtorch.utils.data.sampler import drawn_seed
 
 
 class _DatasetKind:
-    """The two kinds of dataset, and what fetches from them."""
+    """The two kinds of datasets, and their fetchers."""
 
     Map = 0
     Iterable = 1
@@ -33,7 +33,7 @@ _FETCHERS: tuple[Any, Any] = (fetch.MapFetcher, fetch.IterableFetcher)
 
 
 class _BaseDataLoaderIter:
-    """What is the same with and without workers: the indices, the seed drawn at the start, the count."""
+    """The common part of iterators with and without workers: the indices, the seed and the count."""
 
     def __init__(self, loader: Any) -> None:
         self._dataset = loader.dataset
@@ -47,7 +47,7 @@ class _BaseDataLoaderIter:
         self._timeout = loader.timeout
         self._collate_fn = loader.collate_fn
         self._sampler_iter = iter(self._index_sampler)
-        self._base_seed = drawn_seed(loader.generator)      # drawn without workers too, since PyTorch does
+        self._base_seed = drawn_seed(loader.generator)      # The seed is drawn without workers too, as in PyTorch.
         self._persistent_workers = loader.persistent_workers
         self._num_yielded = 0
 
@@ -114,10 +114,10 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """A pass (with persistent workers, one after the other) in which workers load batches ahead.
+    """A pass in which workers load batches ahead; with persistent workers, several passes.
 
-    Tasks are numbered as they are sent, to the workers in turn, and given out in that order. ``_tasks`` holds those sent
-    and not yet given out: number -> the worker it was sent to, or ``_Done`` with the data if that came too early.
+    Tasks are numbered in the order of sending, and their batches are returned in that order. ``_tasks`` maps the number of
+    each open task to its worker, or to ``_Done`` with the data if the data came before its turn.
     """
 
     _shutdown = True
@@ -140,7 +140,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._send_idx = self._rcvd_idx = 0
         self._tasks: dict[int, int | _Done] = {}
         self._outstanding = [0] * self._num_workers
-        self._workers_status = [True] * self._num_workers       # whether a worker still has samples in this pass
+        self._workers_status = [True] * self._num_workers       # Whether each worker still has samples in this pass.
         self._turns = itertools.cycle(range(self._num_workers))
         if not first_iter:
             self._resume()
@@ -148,7 +148,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._try_put_index()
 
     def _resume(self) -> None:
-        """Start another pass of persistent workers; what they still send of the last one is dropped."""
+        """Start another pass of persistent workers, and drop the remaining results of the last one."""
         for i in range(self._num_workers):
             self._crew.send(i, Resume())
         waiting = self._num_workers
@@ -184,7 +184,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         raise StopIteration
 
     def _has_task(self) -> bool:
-        """Goes on to the next task that will be, or has been, done; those of workers that have ended will not."""
+        """Advance to the next task that is, or will be, done; return whether there is one."""
         while self._rcvd_idx < self._send_idx:
             task = self._tasks.get(self._rcvd_idx)
             if isinstance(task, _Done) or (task is not None and self._workers_status[task]):
@@ -214,7 +214,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._send_idx += 1
 
     def _next_worker(self) -> int | None:
-        """Return the next in turn that has not ended; out of order, one that does not have its share already."""
+        """Return the next worker in turn that has not ended; without order, one that has not got its share of tasks."""
         active = sum(self._workers_status)
         for worker_id in itertools.islice(self._turns, self._num_workers):
             if self._workers_status[worker_id] and (
@@ -237,7 +237,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _Done:
-    """A batch that has come before its turn."""
+    """A batch that came before its turn."""
 
     __slots__ = ("data", "worker_id")
 
@@ -246,7 +246,7 @@ class _Done:
 
 
 def _crew(job: Job, context: Any) -> Processes | Threads:
-    """Return the workers, of the kind that was asked for; processes, if nothing was, where they can be given what they need."""
+    """Create the workers: of the requested kind, or processes if the job can be sent to them, else threads."""
     if context == "thread":
         return Threads(job)
     try:

@@ -1,4 +1,4 @@
-"""Samplers: in which order a DataLoader asks a dataset for its samples."""
+"""Samplers: the order in which a DataLoader fetches samples."""
 from __future__ import annotations
 
 import itertools
@@ -19,16 +19,16 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 def drawn_seed(generator: Generator | None = None) -> int:
-    """Return the number of 63 bits that ``torch.empty((), dtype=torch.int64).random_()`` would draw."""
+    """Return the 63-bit integer that ``torch.empty((), dtype=torch.int64).random_()`` would draw."""
     stream = generator_of(CPU, generator).stream
     assert stream is not None
     return int(draw.random(stream, (), dtypes.int64.np, None, None))
 
 
 class Sampler(Generic[_T_co]):
-    """Gives indices (or, as a ``batch_sampler``, lists of indices): a subclass defines ``__iter__``.
+    """An iterable of indices, or as a ``batch_sampler`` of lists of indices: a subclass defines ``__iter__``.
 
-    ``__len__`` is needed only for ``len(loader)``. See torch.utils.data.Sampler.
+    Only ``len(loader)`` needs ``__len__``. See torch.utils.data.Sampler.
 
     Example::
 
@@ -37,6 +37,7 @@ class Sampler(Generic[_T_co]):
         ...         return iter(range(0, 6, 2))
         >>> list(Evens())
         [0, 2, 4]
+
     """
 
     def __iter__(self) -> Iterator[_T_co]:
@@ -44,10 +45,10 @@ class Sampler(Generic[_T_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2, … See torch.utils.data.SequentialSampler.
+    """The indices 0, 1, 2, … in order. See torch.utils.data.SequentialSampler.
 
     Args:
-        data_source (Sized): whose length counts.
+        data_source (Sized): the dataset, of which only the length is used.
 
     Example::
 
@@ -69,16 +70,16 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """All indices in random order, or ``num_samples`` of them; with ``replacement`` each drawn by itself.
+    """All indices in random order, or ``num_samples`` of them. See torch.utils.data.RandomSampler.
 
-    Without a ``generator`` one is seeded from the default generator at each start, as PyTorch does it, so that the order
-    after ``torch.manual_seed`` is PyTorch's. See torch.utils.data.RandomSampler.
+    Without a ``generator``, each pass seeds one from the default generator as PyTorch does. So the order after
+    ``torch.manual_seed`` is PyTorch's.
 
     Args:
-        data_source (Sized): whose length counts.
-        replacement (bool): see above.
-        num_samples (int or None): how many indices; by default one for each sample.
-        generator (Generator or None): where the order comes from.
+        data_source (Sized): the dataset, of which only the length is used.
+        replacement (bool): whether each index is drawn independently.
+        num_samples (int or None): the number of indices; one for each sample, if None.
+        generator (Generator or None): the source of the order.
 
     Raises:
         TypeError: ``replacement`` is no bool.
@@ -108,7 +109,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices one pass gives; the dataset's length unless it was given."""
+        """The number of indices of one pass; the dataset's length unless it was given."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -126,7 +127,7 @@ class RandomSampler(Sampler[int]):
 
 
 def _drawn(n: int, count: int, generator: Generator) -> Iterator[int]:
-    """``count`` numbers below ``n``, drawn 32 at a time (and none at the end where none are left) as PyTorch does."""
+    """Yield ``count`` integers below ``n``, drawn 32 at a time as PyTorch does."""
     for size in [*[32] * (count // 32), count % 32]:
         yield from randint(n, (size,), generator=generator).tolist()
 
@@ -135,8 +136,8 @@ class SubsetRandomSampler(Sampler[int]):
     """Given indices in random order. See torch.utils.data.SubsetRandomSampler.
 
     Args:
-        indices (sequence of ints): each comes once.
-        generator (Generator or None): where the order comes from.
+        indices (sequence of ints): the indices, each of which comes once.
+        generator (Generator or None): the source of the order.
 
     Example::
 
@@ -166,16 +167,14 @@ def _is_count(x: Any) -> bool:
 class WeightedRandomSampler(Sampler[int]):
     """``num_samples`` indices, drawn in proportion to ``weights``. See torch.utils.data.WeightedRandomSampler.
 
-    ValueError for weights that are not one-dimensional, and for what is not a count or a bool.
-
     Args:
         weights (sequence of floats): one for each index; they need not sum to 1.
-        num_samples (int): how many indices are drawn.
-        replacement (bool): each is drawn by itself; else no index comes twice.
-        generator (Generator or None): where random numbers come from.
+        num_samples (int): the number of indices.
+        replacement (bool): whether each index is drawn independently; otherwise no index comes twice.
+        generator (Generator or None): the source of random numbers.
 
     Raises:
-        ValueError: see above.
+        ValueError: weights that are not one-dimensional, no positive ``num_samples``, or a ``replacement`` that is no bool.
 
     Example::
 
@@ -213,9 +212,9 @@ class BatchSampler(Sampler[list[int]]):
     """Lists of ``batch_size`` indices of another sampler. See torch.utils.data.BatchSampler.
 
     Args:
-        sampler (iterable of ints): of which batches are made.
-        batch_size (int): how many indices a batch has.
-        drop_last (bool): leaves out a last batch that is smaller.
+        sampler (iterable of ints): the source of the indices.
+        batch_size (int): the number of indices in a batch.
+        drop_last (bool): whether to omit a last batch that is smaller.
 
     Raises:
         ValueError: ``batch_size`` is no positive int, or ``drop_last`` no bool.

@@ -1,4 +1,4 @@
-"""torch.utils.tensorboard: ``SummaryWriter``, which is tensorboardX's with tensors of this library."""
+"""torch.utils.tensorboard: ``SummaryWriter``, which is tensorboardX's for tensors of this library."""
 from __future__ import annotations
 
 import functools
@@ -12,7 +12,7 @@ import numpy as np
 
 from jtorch.tensor import Tensor
 
-__all__ = ["SummaryWriter"]     # made when it is asked for
+__all__ = ["SummaryWriter"]     # The class is created on first access.
 
 
 def __getattr__(name: str) -> Any:
@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
 
 
 def required() -> Any:
-    """Return the package tensorboardX; ImportError where it is not installed."""
+    """Return the package tensorboardX; ImportError if it is not installed."""
     try:
         import tensorboardX  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError as error:
@@ -34,7 +34,7 @@ def required() -> Any:
 
 
 def arrays(x: Any) -> Any:
-    """Tensors in ``x`` as NumPy arrays, those of 16 bits as float32."""
+    """Convert the tensors in ``x`` to NumPy arrays, 16-bit floats to float32."""
     if isinstance(x, Tensor):
         x = x.detach()
         return (x.float() if x.dtype.is_floating_point and x.dtype.itemsize < 4 else x).cpu().numpy().copy()    # type: ignore[attr-defined]
@@ -51,7 +51,7 @@ def _with_arrays(method: Callable) -> Callable:
 
 
 class _Refused:
-    """What stands for SummaryWriter where only PyTorch's requirement, the package ``tensorboard``, is installed."""
+    """Stands for SummaryWriter if only the package ``tensorboard``, which PyTorch needs, is installed."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         required()
@@ -64,15 +64,16 @@ def _writer() -> type:
     base: Any = required().SummaryWriter
 
     class SummaryWriter(base):
-        """Writes what TensorBoard shows. See torch.utils.tensorboard.SummaryWriter.
+        """Writes logs for TensorBoard. See torch.utils.tensorboard.SummaryWriter.
 
-        All ``add_…`` methods take tensors where tensorboardX takes arrays. ``add_graph`` draws what torch.fx traces, and
-        modules of torch.nn as one node each; of a module that can't be traced it warns, and writes nothing.
+        All ``add_…`` methods accept tensors where tensorboardX accepts arrays. ``add_graph`` draws the graph that torch.fx
+        traces, with each module of torch.nn as one node. If a module cannot be traced, it warns and writes nothing.
 
         >>> from torch.utils.tensorboard import SummaryWriter     # doctest: +SKIP
         >>> with SummaryWriter() as writer:                       # doctest: +SKIP
         ...     for step in range(100):
         ...         writer.add_scalar("loss", loss, step)
+
         """
 
         def __init__(self, log_dir: str | None = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10,
@@ -81,12 +82,12 @@ def _writer() -> type:
             self.log_dir = self.logdir
 
         def get_logdir(self) -> str:
-            """Return the folder that is written to."""
+            """Return the log folder."""
             return self.log_dir
 
         def add_scalar(self, tag: str, scalar_value: Any, global_step: Any = None, walltime: float | None = None,
                        new_style: bool = False, double_precision: bool = False) -> None:
-            """Write one number; a tensor of one element is one."""
+            """Write one number, or a tensor with one element."""
             value = np.asarray(arrays(scalar_value))
             if value.size != 1:
                 raise AssertionError(f"Expected scalar value to have 1 element, got {value.size}")
@@ -94,13 +95,13 @@ def _writer() -> type:
 
         def add_hparams(self, hparam_dict: dict, metric_dict: dict, hparam_domain_discrete: Any = None,
                         run_name: str | None = None, global_step: int | None = None) -> None:
-            """Write hyperparameters and what they led to."""
+            """Write hyperparameters and the metrics that they led to."""
             metrics = {k: float(v) for k, v in metric_dict.items()}
             hparams = {k: v.item() if isinstance(v, Tensor) else v for k, v in hparam_dict.items()}
             super().add_hparams(hparams, metrics, run_name, global_step)
 
         def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True) -> None:
-            """Write the graph of a module that torch.fx traces; warns where it can't trace the module."""
+            """Write the graph of a module that torch.fx traces; warn if it cannot be traced."""
             from jtorch.utils.tensorboard._pytorch_graph import graph
             try:
                 drawn = graph(model, input_to_model, verbose, use_strict_trace)

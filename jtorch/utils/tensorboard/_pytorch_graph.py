@@ -1,6 +1,6 @@
-"""The graph of a module as TensorBoard shows it: what torch.fx traces, with the modules as scopes.
+"""The graph of a module for TensorBoard: the nodes that torch.fx traces, with the modules as scopes.
 
-PyTorch's module of this name draws what TorchScript traces. tensorboardX's ``add_graph`` calls it too.
+PyTorch's module of this name draws the graph that TorchScript traces. tensorboardX's ``add_graph`` calls this module too.
 """
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from jtorch.no_grad import no_grad
 if TYPE_CHECKING:
     from jtorch import fx
 
-_PRODUCER = 22      # the version of graphs that TensorBoard is told, as by PyTorch
+_PRODUCER = 22      # The version of the graph format that PyTorch writes.
 
 
 def graph(model: Any, args: Any = None, verbose: bool = False, use_strict_trace: bool = True) -> tuple[Any, Any]:
-    """Return the graph of a module as a ``GraphDef``, and what its nodes took (nothing is measured).
+    """Return the graph of a module as a ``GraphDef``, and run metadata without measurements.
 
     Args:
         model: The module, or a function of tensors.
-        args: What it is called with: a tensor, or a tuple. Without arguments the graph has no shapes.
-        verbose: Whether the graph is printed.
-        use_strict_trace: Changes nothing; of TorchScript's tracing only.
+        args: The arguments of the traced call: a tensor, or a tuple. Without arguments the graph has no shapes.
+        verbose: Whether to print the graph.
+        use_strict_trace: Ignored; it concerns TorchScript's tracing.
 
     """
     from tensorboardX.proto.graph_pb2 import GraphDef  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -47,18 +47,19 @@ def graph(model: Any, args: Any = None, verbose: bool = False, use_strict_trace:
 
 
 class _NothingMeasured:
-    """Run metadata of one device, in the wire format of protocol buffers: tensorboardX has no class for these."""
+    """Run metadata of one device in the wire format of protocol buffers, for which tensorboardX has no class."""
 
     def SerializeToString(self) -> bytes:
         message = b"/device:CPU:0"
-        for _ in range(3):      # DeviceStepStats.device, StepStats.dev_stats, RunMetadata.step_stats: each is field 1
+        # The fields DeviceStepStats.device, StepStats.dev_stats and RunMetadata.step_stats all have the number 1.
+        for _ in range(3):
             message = b"\x0a" + bytes([len(message)]) + message
         return message
 
 
 @contextlib.contextmanager
 def _in_eval_mode(model: Any) -> Iterator[None]:
-    """All modules in eval mode; each has its own mode again afterwards."""
+    """Set all modules to eval mode in this block, and restore each module's mode afterwards."""
     modes = [(m, m.training) for m in model.modules()] if isinstance(model, Module) else []
     try:
         for m, _ in modes:
@@ -70,7 +71,7 @@ def _in_eval_mode(model: Any) -> Iterator[None]:
 
 
 def _left_out(model: Any, given: tuple | list) -> dict[str, Any]:
-    """Return the defaults of the parameters that nothing is given for: the graph is that of a call without them."""
+    """Return the defaults of the parameters without an argument, with which the graph is traced."""
     forward = model.forward if isinstance(model, Module) else model
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
     named = [p for p in inspect.signature(forward).parameters.values() if p.kind in kinds]
@@ -78,7 +79,7 @@ def _left_out(model: Any, given: tuple | list) -> dict[str, Any]:
 
 
 def _checks_of(graph: fx.Graph, count: int) -> set[fx.Node]:
-    """Return the placeholders behind the first ``count``, which nothing was given for, and the nodes that check them."""
+    """Return the placeholders after the first ``count``, which got no argument, and the nodes that check them."""
     found = set([n for n in graph.nodes if n.op == "placeholder"][count:])
     for node in graph.nodes:
         if any([n in found for n in node.all_input_nodes]) and node.op != "output":
@@ -87,17 +88,17 @@ def _checks_of(graph: fx.Graph, count: int) -> set[fx.Node]:
 
 
 class _Drawing:
-    """Nodes of a ``GraphDef`` made of the nodes of a traced module, but for those that are ``unseen``."""
+    """Builds the nodes of a ``GraphDef`` from those of a traced module, except for the ``unseen`` ones."""
 
     def __init__(self, traced: Any, model: Any, unseen: set[fx.Node]):
         self.unseen = unseen
         self.traced, self.modules = traced, dict((model if isinstance(model, Module) else traced).named_modules())
         self.title = type(model).__name__ if isinstance(model, Module) else getattr(model, "__name__", "Module")
-        self.names: dict[Any, str] = {}     # of nodes, as they are drawn
+        self.names: dict[Any, str] = {}     # Maps the nodes to their names in the drawing.
         self.parameters: dict[str, Any] = {}
 
     def nodes(self) -> Iterator[Any]:
-        """Yield all nodes, each behind those that it takes."""
+        """Yield all nodes, each after its inputs."""
         for node in self.traced.graph.nodes:
             if node.op == "output":
                 yield from self._outputs(node)
@@ -115,7 +116,7 @@ class _Drawing:
         return f"{self._scope(path)}/{node.name}"
 
     def _scope(self, path: str) -> str:
-        """``Net/Sequential[layers]/Linear[0]`` of the path ``layers.0``."""
+        """Return the scope of a path: ``Net/Sequential[layers]/Linear[0]`` for ``layers.0``."""
         parts = path.split(".") if path else []
         paths = [".".join(parts[:k + 1]) for k in range(len(parts))]
         kinds = [type(self.modules[p]).__name__ if p in self.modules else "Module" for p in paths]
@@ -134,7 +135,7 @@ class _Drawing:
 
 
 def _kind(node: Any, modules: dict[str, Any]) -> str:
-    """What a node does: the class of its module, or the name of its function."""
+    """Return the operation of a node: the class of its module, or the name of its function."""
     if node.op in ("placeholder", "get_attr"):
         return "IO Node" if node.op == "placeholder" else "Parameter"
     if node.op == "call_module":
@@ -143,14 +144,14 @@ def _kind(node: Any, modules: dict[str, Any]) -> str:
 
 
 def _shape(node: Any) -> list[tuple[int, ...]]:
-    """Return the shapes of what a node gives, where they are known."""
+    """Return the shapes of a node's results, if they are known."""
     found = node.meta.get("tensor_meta")
     several = found if isinstance(found, (tuple, list)) and not hasattr(found, "shape") else (found,)
     return [tuple(meta.shape) for meta in several if hasattr(meta, "shape")]
 
 
 def _words(node: Any) -> str:
-    """Return the arguments of a node that are no tensors. TensorBoard wants no single quotes."""
+    """Return a node's arguments that are no tensors, without single quotes, which TensorBoard does not accept."""
     tensors = {id(n) for n in node.all_input_nodes}
     plain = {str(k): v for k, v in (*enumerate(node.args), *node.kwargs.items()) if id(v) not in tensors}
     return str(plain).replace("'", " ") if plain else ""

@@ -1,4 +1,4 @@
-"""torch.utils.tensorboard.summary: tensorboardX's functions that make summaries, of tensors of this library."""
+"""torch.utils.tensorboard.summary: tensorboardX's functions that make summaries, for tensors of this library."""
 from __future__ import annotations
 
 import functools

@@ -1,4 +1,4 @@
-"""torch.utils.tensorboard.writer: the class that writes, and the one that writes events to a file."""
+"""torch.utils.tensorboard.writer: SummaryWriter, and the writer of event files."""
 from __future__ import annotations
 
 import importlib

@@ -1,7 +1,7 @@
-"""Pictures and tables of what a program has built.
+"""Graphs and tables of models.
 
-``graph(loss)`` draws the tape that ``backward`` would walk; ``summary(model, input_size=...)`` lists a model's layers with the
-shapes of their outputs and their parameters. PyTorch has neither; people use torchviz and torchinfo, whose calls these follow.
+``graph(loss)`` draws the autograd graph that ``backward`` walks. ``summary(model, input_size=...)`` lists a model's layers
+with the shapes of their outputs and their parameters. PyTorch has neither; the calls follow torchviz and torchinfo.
 """
 from __future__ import annotations
 

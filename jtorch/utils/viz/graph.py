@@ -1,4 +1,4 @@
-"""``graph(loss)``: the tape behind a tensor, as DOT text and as a picture (SVG) that needs no other program."""
+"""``graph(loss)``: the autograd graph of a tensor as DOT text, and as an SVG picture that needs no other program."""
 from __future__ import annotations
 
 import re
@@ -14,15 +14,15 @@ from jtorch.tensor import Tensor
 from jtorch.utils.viz.layout import HEIGHT, layered
 
 COLOURS = {"output": "#caff70", "leaf": "#add8e6", "node": "#e8e8e8", "saved": "#ffd9a8"}
-CHARACTER, MARGIN = 6.7, 12.0       # of the picture's font
+CHARACTER, MARGIN = 6.7, 12.0       # Pixels: the width of a character in the picture's font, and the margin.
 LONGEST = 40
 
 
 @dataclass
 class Graph:
-    """Boxes and the lines between them: ``kind`` is output, leaf, node or saved. A notebook shows the picture."""
+    """A graph of boxes and edges; ``kind`` is output, leaf, node or saved. A notebook shows its picture."""
 
-    boxes: list[tuple[str, str]] = field(default_factory=list)      # (kind, lines of text)
+    boxes: list[tuple[str, str]] = field(default_factory=list)      # The kind and the lines of text of each box.
     edges: list[tuple[int, int]] = field(default_factory=list)
 
     @property
@@ -58,17 +58,27 @@ class Graph:
 
 
 def graph(output: Tensor | Iterable[Tensor], params: Mapping[str, Tensor] | Any = None, *, show_saved: bool = False) -> Graph:
-    """Return the graph of the operations that made ``output``, as ``backward`` walks it, from the leaves down.
+    """Return the graph of the operations that computed ``output``, as ``backward`` walks it, with the leaves on top.
 
-    ``params`` names the leaves: a module, or a dict as ``dict(model.named_parameters())``. Leaves are drawn with their shape,
-    operations with PyTorch's name of their node and, with ``show_saved``, what they keep for backward.
-    RuntimeError for a tensor without a graph.
+    Leaves are drawn with their shape, and operations with PyTorch's name of their node.
+
+    Args:
+        output: a tensor, or several.
+        params: the names of the leaves: a module, or a dict such as ``dict(model.named_parameters())``.
+        show_saved: whether to draw the tensors that operations keep for backward.
+
+    Returns:
+        The graph.
+
+    Raises:
+        RuntimeError: a tensor without a graph.
 
     >>> model = torch.nn.Linear(2, 1)
     >>> g = torch.utils.viz.graph(model(torch.ones(3, 2)).sum(), model)
     >>> sorted(text.split("\\n")[0] for kind, text in g.boxes if kind == "leaf")
     ['bias', 'weight']
     >>> g.save("model.svg")     # doctest: +SKIP
+
     """
     outputs = [output] if isinstance(output, Tensor) else list(output)
     made = _Builder(_names(params), show_saved)
@@ -87,15 +97,15 @@ def _names(params: Any) -> dict[int, str]:
 
 
 class _Builder:
-    """Walks the tape, with a list of its own in place of recursion: a tape may be long."""
+    """Walks the autograd graph with an explicit stack, since a graph may be too deep for recursion."""
 
     def __init__(self, names: dict[int, str], show_saved: bool) -> None:
         self.graph, self.names, self.show_saved = Graph(), names, show_saved
         self.numbers: dict[int, int] = {}
-        self.kept: list[Any] = []       # so that no other node gets the id of one
+        self.kept: list[Any] = []       # Keeps nodes alive, so that no other node gets the same id.
 
     def add_output(self, t: Tensor) -> None:
-        """The box of a result, and all that leads to it."""
+        """Add the box of a result, and all that leads to it."""
         node = node_of(t)
         box = self._box("output", _with_shape("output" if node is not None else self.names.get(id(t), "leaf"), tuple(t.shape)))
         if node is not None:
@@ -132,7 +142,7 @@ class _Builder:
 
 
 def _saved(node: Any) -> list[storage.Aval]:
-    """Return the avals of the tensors that a node keeps, but for leaves, which are drawn already."""
+    """Return the avals of the tensors that a node keeps, except for leaves, which are drawn already."""
     saved = getattr(node, "saved", None) or ()
     sources = [source for source, _ in node.next_functions]
     return [v.aval for k, v in enumerate(saved) if hasattr(v, "aval") and
@@ -148,7 +158,7 @@ def _short(name: str) -> str:
 
 
 def _line(points: list[tuple[float, float]]) -> str:
-    """Return a line through points, vertical at each, from below the first box to above the last."""
+    """Return an SVG path through points, vertical at each, from below the first box to above the last."""
     (x, y), last = points[0], len(points) - 1
     path = f"M{x:.1f} {y + HEIGHT / 2:.1f}"
     y += HEIGHT / 2

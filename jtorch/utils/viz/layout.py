@@ -1,7 +1,7 @@
-"""A layered layout of a directed graph: where each box goes, and through which points each line.
+"""A layered layout of a directed graph: the places of boxes, and the points of the edges between them.
 
-The steps of Sugiyama, Tagawa and Toda (1981): a box lies one layer below the lowest box that it follows; lines across
-several layers get a point in each; the order in a layer is improved by putting everything at the mean of its neighbours.
+Source: Sugiyama, Tagawa and Toda, 1981. A box lies one layer below its lowest predecessor. An edge across several layers gets
+a point in each. The order within a layer is improved by moving each box to the mean position of its neighbours.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROUNDS = 6
 
 @dataclass
 class Layout:
-    """Centres of the boxes, the points of each line from box to box, and the size of all."""
+    """The centres of boxes, the points of each edge, and the size of the layout."""
 
     boxes: list[tuple[float, float]]
     lines: list[list[tuple[float, float]]]
@@ -23,7 +23,7 @@ class Layout:
 
 
 def layered(widths: Sequence[float], edges: Sequence[tuple[int, int]]) -> Layout:
-    """Return the layout of boxes of these widths with lines (from, to), which must not lead in a circle."""
+    """Return the layout of boxes of these widths with edges (from, to), which must be acyclic."""
     depth = _depths(len(widths), edges)
     sizes = list(widths)
     chains = [_chain(a, b, depth, sizes) for a, b in edges]
@@ -35,7 +35,7 @@ def layered(widths: Sequence[float], edges: Sequence[tuple[int, int]]) -> Layout
 
 
 def _depths(n: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the layer of each box: the longest way to it; sources directly above what they lead to first."""
+    """Return the layer of each box: the length of the longest path to it; sources lie directly above their first successor."""
     after: list[list[int]] = [[] for _ in range(n)]
     missing = [0] * n
     for a, b in edges:
@@ -56,7 +56,7 @@ def _depths(n: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _chain(a: int, b: int, depth: list[int], sizes: list[float]) -> list[int]:
-    """Return the line from ``a`` to ``b`` with a new point, of no width, in each layer between."""
+    """Return the edge from ``a`` to ``b`` with a new point, of no width, in each layer between."""
     points = list(range(len(sizes), len(sizes) + max(0, depth[b] - depth[a] - 1)))
     sizes += [0.0] * len(points)
     depth += range(depth[a] + 1, depth[a] + 1 + len(points))
@@ -74,7 +74,7 @@ def _neighbours(n: int, chains: Sequence[Sequence[int]]) -> tuple[list[list[int]
 
 
 def _ordered(depth: Sequence[int], chains: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the layers, each in an order in which few lines cross."""
+    """Return the layers, each in an order with few crossings."""
     layers: list[list[int]] = [[] for _ in range(max(depth, default=-1) + 1)]
     for i, d in enumerate(depth):
         layers[d].append(i)
@@ -93,7 +93,7 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
 
 
 def _places(layers: list[list[int]], sizes: Sequence[float], chains: Sequence[Sequence[int]]) -> list[float]:
-    """x of everything: at the mean of its neighbours as far as the boxes beside it let it."""
+    """Return x of all points: the mean of the neighbours, as far as adjacent boxes allow."""
     above, below = _neighbours(len(sizes), chains)
     x = [0.0] * len(sizes)
     for layer in layers:
@@ -107,12 +107,12 @@ def _places(layers: list[list[int]], sizes: Sequence[float], chains: Sequence[Se
 
 
 def _spread(layer: Sequence[int], sizes: Sequence[float], x: list[float], wanted: Sequence[float]) -> None:
-    """Put a layer's boxes where they want to be, moved apart just as far as they must: isotonic regression."""
+    """Place a layer's boxes at the wanted positions, moved apart as far as necessary, by isotonic regression."""
     offsets, end = [], 0.0
     for i in layer:
         offsets.append(end + sizes[i] / 2)
         end += sizes[i] + GAP
-    blocks: list[list[float]] = []      # [sum, count] of neighbours that have met
+    blocks: list[list[float]] = []      # Each block is the sum and the count of neighbours that touch.
     for want, offset in zip(wanted, offsets, strict=True):
         blocks.append([want - offset, 1])
         while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:

@@ -1,4 +1,4 @@
-"""``summary(model, input_size=...)``: a table of a model's layers, in the form that torchinfo has made familiar."""
+"""``summary(model, input_size=...)``: a table of a model's layers, in torchinfo's form."""
 from __future__ import annotations
 
 import math
@@ -32,7 +32,7 @@ def _text(sizes: list) -> str:
 
 @dataclass
 class Layer:
-    """One line: a call of a module (a module that is called twice has two), or a container that is never called."""
+    """One line of the table: a call of a module (a module called twice has two), or a container that is never called."""
 
     module: Module
     depth: int
@@ -45,37 +45,37 @@ class Layer:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it has no modules in it."""
+        """Whether the module has no submodules."""
         return next(iter(self.module.children()), None) is None
 
     @property
     def kernel_size(self) -> list:
-        """The shape of the window, where the module has one."""
+        """The shape of the window, if the module has one."""
         size = getattr(self.module, "kernel_size", [])
         return list(size) if isinstance(size, (tuple, list)) else [size]
 
     @property
     def trainable(self) -> str:
-        """Whether its parameters are trained: True, False, Partial, or -- if it has none."""
+        """Whether the parameters are trained: True, False, Partial, or -- for none."""
         found = {p.requires_grad for p in self.module.parameters()}
         return "--" if not found else "Partial" if len(found) == 2 else str(found.pop())
 
     @property
     def mult_adds(self) -> int:
-        """Products that are summed up in the call, for layers with weights."""
+        """The number of multiply-adds of the call, for layers with weights."""
         if not self.is_leaf or not self.output_size or not isinstance(self.output_size[0], int):
             return 0
         size = self.output_size
         return sum(p.numel() * self._uses(name, size) for name, p in self.module.named_parameters())
 
     def _uses(self, name: str, size: list) -> int:
-        """How often each element of a parameter is used."""
-        if name not in ("weight", "bias"):      # of recurrent layers
+        """Return how often each element of a parameter is used."""
+        if name not in ("weight", "bias"):      # The parameter belongs to a recurrent layer.
             return math.prod(size[:2])
         return math.prod([size[0], *size[2:]]) if "Conv" in type(self.module).__name__ else size[0]
 
     def params_text(self, last: bool) -> str:
-        """Return the number of parameters; of a module whose parts are listed only that of its own; in () if none is trained."""
+        """Return the number of parameters; only the module's own, if its submodules are listed; in () if none is trained."""
         params = list(self.module.parameters())
         if not params:
             return "--"
@@ -88,16 +88,16 @@ class Layer:
         return f"{n:,}" if any(p.requires_grad for p in own) else f"({n:,})"
 
     def title(self, names: bool) -> str:
-        """``Linear: 1-2``, or ``Linear (fc): 1-2``."""
+        """Return the line's title: ``Linear: 1-2``, or ``Linear (fc): 1-2`` with names."""
         own = f" ({self.name})" if names and self.name else ""
         return f"{type(self.module).__name__}{own}" + (f": {self.depth}-{self.index}" if self.depth else "")
 
 
 class ModelSummary:
-    """What ``summary`` found; its text is the table.
+    """The result of ``summary``; its text is the table.
 
-    ``layers`` are the lines; ``total_params``, ``trainable_params``, ``total_mult_adds``, ``total_input`` (bytes),
-    ``total_output_bytes`` and ``total_param_bytes`` the sums.
+    ``layers`` are the lines. ``total_params``, ``trainable_params``, ``total_mult_adds``, ``total_input`` (bytes),
+    ``total_output_bytes`` and ``total_param_bytes`` are the sums.
     """
 
     def __init__(self, model: Module, layers: list[Layer], inputs: list[Tensor], depth: int, col_names: Sequence[str],
@@ -109,7 +109,7 @@ class ModelSummary:
         self.total_param_bytes = sum(p.nbytes for p in params)
         self.total_mult_adds = sum(layer.mult_adds for layer in layers)
         self.total_input = sum(t.nbytes for t in inputs)
-        self.total_output_bytes = sum(2 * layer.output_bytes for layer in layers       # and as much for gradients
+        self.total_output_bytes = sum(2 * layer.output_bytes for layer in layers       # The factor 2 accounts for the gradients.
                                       if layer.is_leaf and next(iter(layer.module.parameters()), None) is not None)
         self.has_inputs = bool(inputs)
 
@@ -158,16 +158,35 @@ def summary(model: Module, input_size: Any = None, input_data: Any = None, *, ba
             col_names: Sequence[str] = ("output_size", "num_params"), col_width: int = WIDTH, device: Any = None,
             dtypes: Any = None, mode: str = "eval", row_settings: Sequence[str] = ("depth",), verbose: int | None = None,
             **kwargs: Any) -> ModelSummary:
-    """Return the layers of a model with the shapes of their outputs and their parameters, printed (``verbose=0`` does not).
+    """Return a table of a model's layers with the shapes of their outputs and their parameters, and print it.
 
-    The model is run once, on random inputs of ``input_size`` (a shape, or a list of shapes) or on ``input_data``, without
-    gradients and in eval mode; generators and the model's mode are as before afterwards. With neither, only
-    parameters are listed. ``col_names`` are among input_size, output_size, num_params, kernel_size, mult_adds, trainable;
-    ``row_settings=("var_names",)`` shows attribute names; ``**kwargs`` go to ``forward``.
+    The model runs once, without gradients and in eval mode; afterwards the generators and the model's mode are restored.
+
+    Args:
+        model: the module.
+        input_size: the shape of a random input, or a list of shapes. Without any input only parameters are listed.
+        input_data: the inputs, in place of ``input_size``: a tensor, several, or a dict by name.
+        batch_dim: the position of a batch dim of size 1 to insert into the shapes.
+        depth: the depth of submodules in the table.
+        col_names: among input_size, output_size, num_params, kernel_size, mult_adds and trainable.
+        col_width: the width of a column.
+        device: the device of the inputs.
+        dtypes: the dtypes of random inputs.
+        mode: eval, train or same.
+        row_settings: ``("var_names",)`` shows attribute names.
+        verbose: 0 does not print.
+        kwargs: further arguments of ``forward``.
+
+    Returns:
+        The summary.
+
+    Raises:
+        ValueError: an unknown column or mode, or both ``input_size`` and ``input_data``.
 
     >>> model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
     >>> torch.utils.viz.summary(model, input_size=(16, 4), verbose=0).total_params
     58
+
     """
     unknown = [c for c in col_names if c not in COLUMNS]
     if unknown:
@@ -187,7 +206,7 @@ def summary(model: Module, input_size: Any = None, input_data: Any = None, *, ba
 
 
 def _inputs(input_size: Any, input_data: Any, batch_dim: int | None, device: Any, dtypes: Any) -> tuple[list, dict]:
-    """What ``forward`` is called with."""
+    """Return the positional and keyword arguments of ``forward``."""
     if input_data is not None:
         if isinstance(input_data, dict):
             return [], {k: _moved(v, device) for k, v in input_data.items()}
@@ -208,7 +227,7 @@ def _moved(x: Any, device: Any) -> Any:
 
 
 class _Watch:
-    """Hooks on all modules that note their calls, in order. A container that is never called is put before its first part."""
+    """Hooks on all modules that record their calls in order; a container that is never called comes before its first part."""
 
     def __init__(self, model: Module) -> None:
         self.layers: list[Layer] = []
@@ -249,7 +268,7 @@ class _Watch:
         layer.output_size, layer.output_bytes = _sizes(out), sum(t.nbytes for t in _tensors(out))
 
     def remove(self) -> None:
-        """Take the hooks away."""
+        """Remove the hooks."""
         for handle in self.handles:
             handle.remove()
 
@@ -287,6 +306,6 @@ def _tensors(x: Any) -> list[Tensor]:
 
 
 def _sizes(x: Any) -> list:
-    """Return the shape of a tensor; of several, a list of shapes."""
+    """Return the shape of a tensor, or a list of the shapes of several."""
     found = [list(t.shape) for t in _tensors(x)]
     return found[0] if len(found) == 1 else found

@@ -1,4 +1,4 @@
-"""What a DataLoader is made of: collating, fetching, workers and what passes between them."""
+"""The parts of a DataLoader: collating, fetching, workers and the messages between them."""
 from __future__ import annotations
 
 from jtorch.utils.data._utils import collate as collate

@@ -1,4 +1,4 @@
-"""Samples made into a batch: ``default_collate``, and the table of types through which it can be extended."""
+"""Collation of samples to batches: ``default_collate``, and the table of types that extends it."""
 from __future__ import annotations
 
 import re
@@ -21,7 +21,7 @@ default_collate_err_msg_format = ("default_collate: batch must contain tensors, 
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy arrays and scalars in ``data`` as tensors; all else as it is. See torch.utils.data.default_convert.
+    """Convert NumPy arrays and scalars in ``data`` to tensors; keep everything else. See torch.utils.data.default_convert.
 
     Args:
         data: a sample of any form.
@@ -53,10 +53,10 @@ def default_convert(data: Any) -> Any:
 
 
 def collate(batch: Any, *, collate_fn_map: Table | None = None) -> Any:
-    """``batch``, a list of samples, as one sample of batches. See torch.utils.data._utils.collate.collate.
+    """Collate a list of samples to one sample of batches. See torch.utils.data._utils.collate.collate.
 
-    ``collate_fn_map`` says for types (or tuples of types) which function makes a batch of their instances; an exact type
-    goes before a base type. Of mappings and sequences the elements are collated.
+    ``collate_fn_map`` maps types, or tuples of types, to the function that collates their instances. An exact type takes
+    precedence over a base type. The elements of mappings and sequences are collated.
     """
     elem = batch[0]
     found = _function_for(elem, collate_fn_map or {})
@@ -82,13 +82,13 @@ def _function_for(elem: Any, table: Table) -> Callable | None:
 
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: Table | None = None) -> Tensor:
-    """Tensors of one shape, stacked."""
+    """Stack tensors of one shape."""
     made = rows.stacked(batch, always=worker.get_worker_info() is not None)
     return made if made is not None else functions.stack(list(batch), 0)
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Table | None = None) -> Any:
-    """NumPy arrays as tensors, collated."""
+    """Convert NumPy arrays to tensors, and collate these."""
     elem = batch[0]
     if np_str_obj_array_pattern.search(elem.dtype.str) is not None:
         raise TypeError(default_collate_err_msg_format.format(elem.dtype))
@@ -98,7 +98,7 @@ def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Table | None = None) -
 
 
 def _alike(batch: Sequence[np.ndarray]) -> bool:
-    """Return whether arrays can be joined as they are: of a dtype and an order that tensors have, all of one shape."""
+    """Return whether arrays can be joined without conversion: they share a shape and a native dtype that tensors have."""
     dtype, shape = batch[0].dtype, batch[0].shape
     return dtype.isnative and dtype in _DTYPES and all(
         [isinstance(x, np.ndarray) and x.dtype == dtype and x.shape == shape and x.flags.c_contiguous for x in batch])
@@ -108,22 +108,22 @@ _DTYPES = {d.np for d in dtypes.ALL.values()}
 
 
 def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: Table | None = None) -> Tensor:
-    """NumPy scalars as one tensor."""
+    """Convert NumPy scalars to one tensor."""
     return as_tensor(batch)
 
 
 def collate_float_fn(batch: Any, *, collate_fn_map: Table | None = None) -> Tensor:
-    """Python floats as a float64 tensor."""
+    """Convert Python floats to a float64 tensor."""
     return tensor(batch, dtype=dtypes.float64)
 
 
 def collate_int_fn(batch: Any, *, collate_fn_map: Table | None = None) -> Tensor:
-    """Python ints (or bools) as a tensor."""
+    """Convert Python ints or bools to a tensor."""
     return tensor(batch)
 
 
 def collate_str_fn(batch: Any, *, collate_fn_map: Table | None = None) -> Any:
-    """Text stays a list."""
+    """Return text unchanged, as a list."""
     return batch
 
 
@@ -139,10 +139,10 @@ default_collate_fn_map: Table = {
 
 
 def default_collate(batch: Any) -> Any:
-    """Return a list of samples as a batch with one more dim in front. See torch.utils.data.default_collate.
+    """Collate a list of samples to a batch with one more dim in front. See torch.utils.data.default_collate.
 
-    Tensors, NumPy arrays and numbers become tensors (floats float64, ints int64); mappings, named tuples and sequences
-    keep their type (tuples become lists) and get their elements collated; text stays a list.
+    Tensors, NumPy arrays and numbers become tensors (float64 for floats, int64 for ints). Mappings, named tuples and
+    sequences keep their type, except that tuples become lists, and their elements are collated. Text stays a list.
 
     Args:
         batch (sequence): of samples of one form; tensors in the same place have one shape and dtype.

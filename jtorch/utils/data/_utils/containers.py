@@ -1,4 +1,4 @@
-"""Mappings and sequences made anew with other elements, of the same type where that type lets itself be made."""
+"""Copies of mappings and sequences with other elements, of the same type where the type allows it."""
 from __future__ import annotations
 
 import copy
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def mapping_like(given: Mapping, items: dict) -> Any:
-    """``items`` in a mapping like ``given``: a changed copy where it can be changed, so that its other attributes stay."""
+    """Return ``items`` in a mapping like ``given``; a changed copy of a mutable mapping keeps its other attributes."""
     try:
         if not isinstance(given, MutableMapping):
             return type(given)(items)       # type: ignore[call-arg]
@@ -19,7 +19,7 @@ def mapping_like(given: Mapping, items: dict) -> Any:
 
 
 def sequence_like(given: Any, items: list) -> Any:
-    """``items`` in a sequence like ``given``."""
+    """Return ``items`` in a sequence like ``given``."""
     try:
         if not isinstance(given, MutableSequence):
             return type(given)(items)       # type: ignore[call-arg]

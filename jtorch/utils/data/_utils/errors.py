@@ -1,4 +1,4 @@
-"""An exception of a worker, on its way to whoever waits for the batch."""
+"""Exceptions of workers, which are raised again in the main process."""
 from __future__ import annotations
 
 import sys
@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 
 class _KeyErrorText(str):
-    """A message that KeyError, which shows the repr of its argument, shows as it is."""
+    """A message that KeyError, which shows the repr of its argument, prints unchanged."""
 
     __slots__ = ()
 
@@ -16,9 +16,9 @@ class _KeyErrorText(str):
 
 
 class ExceptionWrapper:
-    """The type and the written traceback of an exception, raised again elsewhere with ``reraise``.
+    """The type and the formatted traceback of an exception, which ``reraise`` raises in another process or thread.
 
-    The traceback's frames are not kept: they would keep alive what the worker was working on.
+    The traceback's frames are not kept, because they would keep the worker's data alive.
     """
 
     def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
@@ -28,12 +28,12 @@ class ExceptionWrapper:
         self.where = where
 
     def reraise(self) -> NoReturn:
-        """Raise an exception of the same type, its message the worker's traceback."""
+        """Raise an exception of the same type with the worker's traceback as its message."""
         msg = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
         if self.exc_type is not KeyError and getattr(self.exc_type, "message", None):
             raise self.exc_type(message=msg)
         try:
             exception = self.exc_type(_KeyErrorText(msg) if self.exc_type is KeyError else msg)
-        except Exception:  # noqa: BLE001 (a type of more arguments, of which nothing is known)
+        except Exception:  # noqa: BLE001  (the exception's type needs other arguments)
             raise RuntimeError(msg) from None
         raise exception

@@ -1,4 +1,4 @@
-"""From indices to a batch: what is done for one step of a DataLoader, in the main process or in a worker."""
+"""Fetching: from indices to a batch, in the main process or in a worker."""
 from __future__ import annotations
 
 import itertools
@@ -9,7 +9,7 @@ from jtorch.utils.data._utils import collate, rows
 
 
 class MapFetcher:
-    """Asks a map-style dataset for the samples at given indices."""
+    """Fetches the samples of a map-style dataset at given indices."""
 
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> None:
         self.dataset, self.auto_collation, self.collate_fn = dataset, auto_collation, collate_fn
@@ -28,7 +28,7 @@ class MapFetcher:
 
 
 class IterableFetcher:
-    """Takes the next samples of an iterable dataset; of the indices only their number counts."""
+    """Fetches the next samples of an iterable dataset; only the number of indices matters."""
 
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> None:
         self.auto_collation, self.collate_fn, self.drop_last = auto_collation, collate_fn, drop_last

@@ -1,4 +1,4 @@
-"""How a worker gets at classes and functions of the user's ``__main__``: by importing it once more, where that is safe."""
+"""Access of workers to classes and functions of the user's ``__main__``: they import it again if that is safe."""
 from __future__ import annotations
 
 import ast
@@ -11,19 +11,19 @@ from typing import Any
 
 
 def where_main_is() -> dict[str, Any] | None:
-    """What a worker needs to import ``__main__`` again, or None where that cannot be done or would run the program again."""
+    """Return what a worker needs to import ``__main__`` again; None if it cannot, or would run the program again."""
     main = sys.modules["__main__"]
     spec = getattr(main, "__spec__", None)
     path = getattr(main, "__file__", None)
     if (spec is None and path is None) or not _is_guarded(path or (spec.origin if spec is not None else None)):
         return None
-    sys.modules["__mp_main__"] = main       # what a worker sends back is named by it
+    sys.modules["__mp_main__"] = main       # Results of a worker refer to this name.
     as_torch = getattr(sys.modules.get("torch"), "__name__", "") == "jtorch"
     return {"name": spec.name if spec is not None else None, "path": path, "as_torch": as_torch}
 
 
 def import_main(place: dict[str, Any] | None) -> None:
-    """In a worker: ``__main__`` is imported as ``__mp_main__``, so that what a guard keeps does not run."""
+    """Import ``__main__`` as ``__mp_main__`` in a worker, so that code under the guard does not run."""
     if place is None:
         return
     if place["as_torch"]:
@@ -36,7 +36,7 @@ def import_main(place: dict[str, Any] | None) -> None:
 
 
 def _is_guarded(path: str | None) -> bool:
-    """Return whether what runs now is under ``if __name__ == "__main__":``, so that importing the file would not run it."""
+    """Return whether the running code is under ``if __name__ == "__main__":``, so that importing the file does not run it."""
     line = _line_of_main()
     if line is None:
         return True
@@ -48,7 +48,7 @@ def _is_guarded(path: str | None) -> bool:
 
 
 def _line_of_main() -> int | None:
-    """Return the line of ``__main__`` that the main thread is at; None if it is not running any."""
+    """Return the line of ``__main__`` that the main thread runs; None if it runs none."""
     scope = vars(sys.modules["__main__"])
     frame: FrameType | None = sys._current_frames().get(threading.main_thread().ident or 0)
     while frame is not None:

@@ -1,4 +1,4 @@
-"""``pin_memory`` of whatever a batch is made of. Tensors are returned as they are: host memory is never pinned here."""
+"""``pin_memory`` for batches. Tensors are returned unchanged, because host memory is never pinned here."""
 from __future__ import annotations
 
 import queue
@@ -25,7 +25,7 @@ def pin_memory(data: Any, device: Any = None) -> Any:
 
 
 def _pin_memory_loop(in_queue: Any, out_queue: Any, device_id: Any, done_event: Any, device: Any = None) -> None:
-    """Hands on batches from one queue to another, pinned: what a thread of loaders of other packages runs."""
+    """Move batches from one queue to another and pin them; a thread of other packages' loaders runs this."""
     while not done_event.is_set():
         try:
             number, data = in_queue.get(timeout=0.1)

@@ -1,7 +1,7 @@
-"""Workers of a DataLoader that are processes, each with a pipe of its own.
+"""DataLoader workers that are processes, each with its own pipe.
 
-A worker computes on the host and never starts XLA. Results come as ``share`` sends them. When the other end of the pipe
-closes, because the iterator or its process is gone, the worker ends.
+A worker computes on the host and never starts XLA. ``share`` sends its results. A worker ends when the other end of its pipe
+closes, because the iterator or its process is gone.
 """
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from jtorch.utils.data._utils.worker import Job
 
 
 class CannotSend(Exception):
-    """The dataset or a function of the job cannot be sent to a process."""
+    """Raised if the dataset or a function of the job cannot be sent to a process."""
 
 
 class Processes:
-    """Worker processes, their pipes and their folders."""
+    """Worker processes, with their pipes and folders."""
 
     def __init__(self, job: Job, context: Any = None) -> None:
         self.folders = share.Folders()
-        self.held: list[Any] = []       # arrays that workers may still have to open the files of
+        self.held: list[Any] = []       # Arrays whose files the workers may still have to open.
         self.members: list[Any] = []
         self.pipes: list[connection.Connection] = []
         try:
@@ -51,12 +51,14 @@ class Processes:
         self.pipes.append(here)
 
     def send(self, worker_id: int, message: Any) -> None:
-        """Return a worker something to do; what a worker that died would have done shows when it is waited for."""
+        """Send a message to a worker; the death of a worker shows in ``receive``."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.pipes[worker_id].send(message)
 
     def receive(self, timeout: float | None, active: list[bool]) -> Any:
-        """What a worker has sent; ``queue.Empty`` after ``timeout`` seconds, RuntimeError if an active one has died."""
+        """Return the next result of a worker; ``queue.Empty`` after ``timeout`` seconds, RuntimeError if an active worker
+        died.
+        """
         working = [i for i, on in enumerate(active) if on]
         pipes: list[Any] = [self.pipes[i] for i in working]
         ready = connection.wait([*pipes, *[self.members[i].sentinel for i in working]], timeout)
@@ -78,11 +80,11 @@ class Processes:
         return error
 
     def stop(self, worker_id: int) -> None:
-        """Tell a worker that nothing more will come."""
+        """Tell a worker that no more messages follow."""
         self.send(worker_id, None)
 
     def close(self) -> None:
-        """End all workers: after what they are doing now if that is soon, else at once."""
+        """End all workers: after their current batch if that is soon done, else at once."""
         for i in range(len(self.pipes)):
             self.stop(i)
         for member in self.members:
@@ -107,7 +109,9 @@ _PICKLING = (TypeError, AttributeError, pickle.PicklingError)
 
 
 def _prepared(job: Job, context: Any, names: share.Names, held: list) -> Any:
-    """(what ``share.loads`` takes, or the job itself where the process is forked; where ``__main__`` is; sent by value)."""
+    """Return what ``share.loads`` takes (the job itself if forked), the place of ``__main__``, and whether it is sent by
+    value.
+    """
     if context is not None:
         return _as_told(job, context, names)
     try:
@@ -146,7 +150,7 @@ def _as_told(job: Job, context: Any, names: share.Names) -> Any:
 # ---------------------------------------------------------------- in the worker
 
 def _run(prepared: Any, worker_id: int, pipe: connection.Connection, folders: list[str]) -> None:
-    """What a worker process does."""
+    """Run a worker process."""
     sent, place, by_value = prepared
     names = share.Names(folders, str(worker_id))
     where = f"in DataLoader worker process {worker_id}"
@@ -169,13 +173,13 @@ def _run(prepared: Any, worker_id: int, pipe: connection.Connection, folders: li
         listener.start()
         worker.work(job, worker_id, where, messages.get, send)
     except KeyboardInterrupt:
-        pass        # the main process has been interrupted too
+        pass        # The main process has been interrupted too.
     except (BrokenPipeError, ConnectionResetError):
         share.remove(folders)
 
 
 def _listen(pipe: connection.Connection, messages: queue.SimpleQueue, folders: list[str]) -> None:
-    """Take messages out of the pipe as they come, so that the main process never waits for room in it."""
+    """Move messages from the pipe to a queue, so that the main process never waits for space in the pipe."""
     parent: Any = parent_process()
     try:
         while pipe in connection.wait([pipe, parent.sentinel]) and (message := pipe.recv()) is not None:
@@ -186,6 +190,6 @@ def _listen(pipe: connection.Connection, messages: queue.SimpleQueue, folders: l
     if orphan:
         share.remove(folders)
         os._exit(1)
-    while not messages.empty():     # what has not been begun is not wanted any more
+    while not messages.empty():     # Requests that have not begun are no longer needed.
         messages.get()
     messages.put(None)

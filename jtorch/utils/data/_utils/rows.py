@@ -1,7 +1,7 @@
-"""Batches put together in host memory: samples that are computed already are copied once, and no call is recorded.
+"""Batches assembled in host memory: computed samples are copied once, and no call is recorded.
 
-An op for each sample would make each batch a path of its own in the engine's records (a new index is a new path), so
-that no training step would ever be the same as the one before. A batch made here is a new input of the step instead.
+An op for each sample would give each batch its own path in the trie, because new indices make a new path. No training step
+would then repeat an earlier one. A batch that is assembled here is a new input of the same step.
 """
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from jtorch.utils.data.dataset import Subset, TensorDataset
 
 
 def stacked(batch: Sequence[Tensor], always: bool) -> Tensor | None:
-    """Return the tensors stacked along a new first dim, or None where ``torch.stack`` has to do it.
+    """Return the tensors stacked along a new first dim, or None if ``torch.stack`` has to do it.
 
-    That is where it would raise, where gradients flow, on accelerators, under JAX transformations, and where the tensors
-    come from calls of the current record, which goes on with the stack then (``always``: it ends instead).
+    That is the case where it would raise, where gradients flow, on accelerators, under JAX transformations, and where the
+    tensors come from calls of the current trace, which then continues with the stack. With ``always`` such a trace ends
+    instead.
     """
     aval = storage.aval_of(batch[0])
     if aval.traced or aval.device is not CPU:
@@ -43,15 +44,15 @@ def stacked(batch: Sequence[Tensor], always: bool) -> Tensor | None:
 
 
 def _tracked(batch: Sequence[Tensor]) -> bool:
-    """Return whether any tensor requires grad, itself or through what it is a view of."""
+    """Return whether any tensor requires grad, itself or through its base."""
     if any([t._requires_grad for t in batch]):
         return True
-    bases = {id(t._base): t for t in batch if t._base is not None}      # one, for rows of one tensor
+    bases = {id(t._base): t for t in batch if t._base is not None}      # Rows of one tensor share one base.
     return any([requires_grad(t) for t in bases.values()])
 
 
 def joined(arrays: list, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Arrays of one shape and dtype, stacked."""
+    """Stack arrays of one shape and dtype."""
     if shape:
         return np.concatenate(arrays).reshape(len(arrays), *shape)
     made = np.empty(len(arrays), dtype)
@@ -61,7 +62,7 @@ def joined(arrays: list, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def _computed(t: Tensor, always: bool) -> np.ndarray | None:
-    """What the tensor shows, as an array that is not written to before it is copied; None if it is being recorded."""
+    """Return the tensor's elements as an array that is not written to before it is copied; None if they are deferred."""
     if t._storage.host is not None:
         return t._storage.host_view(t._view)
     value = value_of(t)
@@ -73,7 +74,7 @@ def _computed(t: Tensor, always: bool) -> np.ndarray | None:
 
 
 def _content(s: storage.Storage) -> np.ndarray | None:
-    """Return all of a storage's elements in a row, if they are known."""
+    """Return all of a storage's elements as a flat array, if they are computed."""
     if s.host is not None:
         return s.host
     value = s.content()
@@ -84,7 +85,7 @@ def _content(s: storage.Storage) -> np.ndarray | None:
 
 
 def _of_one_storage(batch: Sequence[Tensor], aval: engine.Aval) -> np.ndarray | None:
-    """Equal blocks of one storage (rows of one large tensor), taken out of it with a single call."""
+    """Take equal blocks of one storage (rows of one large tensor) with a single call; None if the tensors are no such blocks."""
     s, n = batch[0]._storage, aval.numel
     if not n or s.aval.np != aval.np or not all([t._storage is s and t._view is not None for t in batch]):
         return None
@@ -100,10 +101,10 @@ def _of_one_storage(batch: Sequence[Tensor], aval: engine.Aval) -> np.ndarray | 
 
 
 def batch_of(dataset: Any, indices: Any) -> list[Tensor] | None:
-    """What ``default_collate`` makes of a TensorDataset's samples (or of a Subset of them) at ``indices``, all at once.
+    """Return the batch of a TensorDataset's samples (or a Subset's) at ``indices``, as ``default_collate`` makes it.
 
-    None where the samples have to be asked for one by one: subclasses with another ``__getitem__``, gradients, indices that
-    are not integers, or out of range.
+    Return None if the samples have to be fetched one by one: for subclasses with another ``__getitem__``, with gradients, or
+    for indices that are no integers or out of range.
     """
     while dataset.__class__ is Subset:
         try:
@@ -132,4 +133,4 @@ def _plain(tensors: Sequence[Tensor]) -> bool:
 def _rows(t: Tensor, at: np.ndarray) -> np.ndarray:
     array = _computed(t, always=True)
     assert array is not None
-    return array.take(at, 0) if array.flags.c_contiguous else array[at]     # take would copy all of a strided array
+    return array.take(at, 0) if array.flags.c_contiguous else array[at]     # The method take would copy all of a strided array.

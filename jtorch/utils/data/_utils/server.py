@@ -1,9 +1,9 @@
-"""A clean process that worker processes are forked from in a few milliseconds, since this one must not be forked.
+"""A clean process from which worker processes are forked quickly, since the main process must not be forked.
 
-XLA's threads do not survive a fork, so a process in which JAX has run cannot be forked safely, and a fresh one takes more
-than a second to import JAX. So one server is started, which imports jtorch (but does not start XLA) and forks itself for
-each worker. It is a ``multiprocessing`` fork server of our own: its settings are not those of the user's, and its children do
-not import the user's ``__main__`` unless a worker asks for it.
+XLA's threads do not survive a fork, so a process that has run JAX cannot be forked safely, and a fresh process takes long to
+import JAX. So one server process imports jtorch, without starting XLA, and forks itself for each worker. It is a
+``multiprocessing`` fork server with its own settings. Its children do not import the user's ``__main__`` unless a worker
+needs it.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 from multiprocessing import context, process, util
 from typing import Any
 
-CLEAN = sys.platform != "win32"      # whether there is such a server; elsewhere processes are spawned
+CLEAN = sys.platform != "win32"      # Whether such a server exists; processes are spawned on other platforms.
 
 if CLEAN:
     import os
@@ -26,7 +26,7 @@ if CLEAN:
             os.close(n)
 
     class _Popen(popen_forkserver.Popen):
-        """A child of our server."""
+        """A child of the server."""
 
         def _launch(self, process_obj: Any) -> None:
             settings = spawn.get_preparation_data(process_obj._name)
@@ -40,7 +40,7 @@ if CLEAN:
             finally:
                 context.set_spawning_popen(None)
             self.sentinel, to_child = _server.connect_to_new_process(self._fds)     # type: ignore[attr-defined]
-            kept = os.dup(to_child)     # the child sees the other end close when this process ends
+            kept = os.dup(to_child)     # The child sees the other end close when this process ends.
             self.finalizer = util.Finalize(self, _close, (kept, self.sentinel))
             with open(to_child, "wb") as pipe:
                 pipe.write(text.getbuffer())
@@ -63,6 +63,6 @@ else:
 
 
 def start() -> None:
-    """Start the server if there is none, without waiting for what it imports."""
+    """Start the server if it does not run, without waiting for its imports."""
     if CLEAN:
         _server.ensure_running()

@@ -1,7 +1,7 @@
-"""Objects passed between processes: pickled, with the memory of large arrays in a file of a memory file system.
+"""Objects passed between processes: pickles, with the memory of large arrays in files of a memory file system.
 
-A file holds the memory of one object. Who reads it maps it privately and removes its name, so that it lives as long as
-the arrays made of it, and nothing is copied. Small objects go through the pipe whole.
+A file holds the memory of one object. The reader maps it privately and removes its name, so the memory lives as long as the
+arrays made of it, and nothing is copied. Small objects go through the pipe.
 """
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from jtorch._api.shared_memory import NOT_A_LEAF
 from jtorch._backward.view_history import node_of
 from jtorch.tensor import Parameter, Tensor
 
-SMALL = 128 << 10       # bytes that go through a pipe as quickly as through a file
-MAX_MAPS = 200          # files held open at once; beyond that they are read into memory
+SMALL = 128 << 10       # Bytes: smaller objects go through the pipe, which is as fast for them as a file.
+MAX_MAPS = 200          # The number of files held open at once; further files are read into memory.
 ALIGNED = 64
 
 _maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 
 
 class Folders:
-    """Where files go: in memory, and on the disk for what has no room there (containers often have 64 MB of it).
+    """The folders of files: one in memory, and one on the disk for objects that do not fit there.
 
-    Removed with all that is left in them when the object is, or at the end of the program.
+    The folders are removed with their content when this object is, or at the end of the program.
     """
 
     def __init__(self) -> None:
@@ -48,27 +48,28 @@ class Folders:
 
 
 def remove(folders: Sequence[str]) -> None:
-    """Remove folders and what is in them."""
+    """Remove folders and their content."""
     for path in folders:
         shutil.rmtree(path, ignore_errors=True)
 
 
 class Names:
-    """File names of one process in each of some folders."""
+    """The file names of one process in each of some folders."""
 
     def __init__(self, folders: Sequence[str], prefix: str) -> None:
         self.folders, self.prefix, self.numbers = folders, prefix, itertools.count()
 
     def next(self) -> list[str]:
-        """Paths that were not used before, one in each folder."""
+        """Return a new path in each folder."""
         name = f"{self.prefix}-{next(self.numbers)}"
         return [os.path.join(folder, name) for folder in self.folders]
 
 
 class _Rules:
-    """What pickling does otherwise here; mixed into a pickler.
+    """Rules of pickling, mixed into a pickler.
 
-    ``main``: whether anything of ``__main__`` was named. ``held``: where the arrays go whose files are kept, if any may be.
+    ``main`` says whether the pickle refers to ``__main__``. ``held`` collects the arrays whose files are kept; None if none
+    may be.
     """
 
     main = False
@@ -93,7 +94,7 @@ class _Pickler(_Rules, pickle.Pickler):
 
 
 def _reduced_tensor(t: Tensor) -> Any:
-    """Return a tensor of which the storage is sent only where the tensor shows most of it."""
+    """Reduce a tensor; its whole storage is sent only if the tensor shows most of it."""
     if node_of(t) is not None:
         raise RuntimeError(NOT_A_LEAF)
     if t.__class__ not in (Tensor, Parameter):
@@ -106,13 +107,14 @@ def _reduced_tensor(t: Tensor) -> Any:
     return reduced(small)
 
 
-KEPT_ALONE, KEPT_TOGETHER = 1 << 20, 2 << 30     # bytes: the smallest array with a file of its own, and all of them
-_kept: dict[int, tuple[str, int]] = {}           # id of an array of a tensor -> its file and size
+# Bytes: the smallest array that gets a file of its own, and the limit for all such files together.
+KEPT_ALONE, KEPT_TOGETHER = 1 << 20, 2 << 30
+_kept: dict[int, tuple[str, int]] = {}           # Maps the id of a tensor's array to its file and size.
 _kept_names: list[Names] = []
 
 
 def _kept_storage(s: storage.Storage, held: list) -> Any:
-    """Return a storage by the file of its elements, which stays for the next epoch: such an array never changes."""
+    """Reduce a storage to the file of its elements, which is kept for the next epoch, since its array never changes."""
     if s.host is not None or s.aval.nbytes < KEPT_ALONE or s.content().array.__class__ is not np.ndarray:
         return None
     array = s.content().array
@@ -146,22 +148,21 @@ def _forget(key: int) -> None:
 
 
 def _of_file(path: str, shape: tuple[int, ...], dtype: np.dtype) -> storage.Storage:
-    """In a worker: the storage that a file holds. Its pages are those of the other workers."""
+    """Return the storage that a file holds, in a worker; the workers share its pages."""
     return from_host(np.frombuffer(_memory(path, keep=True), dtype).reshape(shape))._storage
 
 
 def _is_whole_file(array: np.memmap) -> bool:
-    """Return whether an array over a file was made by opening it, so that another process can open it as well."""
+    """Return whether an array maps a whole file, so that another process can open it too."""
     return isinstance(array.base, mmap.mmap) and array.filename is not None and (
         array.flags.c_contiguous or array.flags.f_contiguous)
 
 
 def dumps(obj: Any, names: Names | None, by_value: bool = False, held: list | None = None) -> tuple[Any, bool]:
-    """(what ``loads`` takes, whether it names anything of ``__main__``).
+    """Pickle an object: return what ``loads`` takes, and whether the pickle refers to ``__main__``.
 
-    With ``held``, large tensors are sent by files that last as long as the arrays put into it, to be sent again.
-
-    ``by_value`` sends classes and functions of ``__main__`` and lambdas with their code; cloudpickle does that.
+    With ``held``, large tensors are sent by files that last as long as the arrays that are added to it, so they can be sent
+    again. ``by_value`` sends classes and functions of ``__main__`` and lambdas as code, which needs cloudpickle.
     """
     text = io.BytesIO()
     buffers: list[memoryview] = []
@@ -184,7 +185,7 @@ def _collector(buffers: list[memoryview]) -> Callable[[pickle.PickleBuffer], boo
 
 
 def has_cloudpickle() -> bool:
-    """Return whether classes and functions can be sent by value."""
+    """Return whether classes and functions can be sent by value, which needs cloudpickle."""
     return importlib.util.find_spec("cloudpickle") is not None
 
 
@@ -195,7 +196,7 @@ def _value_pickler() -> type:
 
 
 def _written(path: str, buffers: Sequence[memoryview]) -> bool:
-    """Return whether the file system had room for all buffers, each at an aligned place."""
+    """Write all buffers at aligned offsets; return whether the file system had space for them."""
     try:
         with open(path, "xb") as file:
             for b in buffers:
@@ -209,7 +210,7 @@ def _written(path: str, buffers: Sequence[memoryview]) -> bool:
 
 
 def loads(sent: Any, keep: bool = False) -> Any:
-    """Return the object that ``dumps`` was given. ``keep`` leaves the file for others to read."""
+    """Return the object that was given to ``dumps``. ``keep`` leaves the file for other readers."""
     text, path, parts = sent
     if path is None:
         return pickle.loads(text, buffers=parts)

@@ -1,4 +1,4 @@
-"""Workers of a DataLoader that are threads of this process."""
+"""DataLoader workers that are threads of this process."""
 from __future__ import annotations
 
 import copy
@@ -12,7 +12,7 @@ from jtorch.utils.data._utils.worker import Job
 
 
 class Threads:
-    """Worker threads, each with a shallow copy of the dataset, so that what one sets on it is its own."""
+    """Worker threads, each with a shallow copy of the dataset, so that attributes set by one do not affect the others."""
 
     def __init__(self, job: Job) -> None:
         self.results: queue.SimpleQueue = queue.SimpleQueue()
@@ -25,19 +25,19 @@ class Threads:
             t.start()
 
     def send(self, worker_id: int, message: Any) -> None:
-        """Return a worker something to do."""
+        """Send a message to a worker."""
         self.queues[worker_id].put(message)
 
     def receive(self, timeout: float | None, active: list[bool]) -> Any:
-        """What a worker has sent; ``queue.Empty`` after ``timeout`` seconds."""
+        """Return the next result of a worker; ``queue.Empty`` after ``timeout`` seconds."""
         return self.results.get(timeout=timeout)
 
     def stop(self, worker_id: int) -> None:
-        """Tell a worker that nothing more will come."""
+        """Tell a worker that no more messages follow."""
         self.queues[worker_id].put(None)
 
     def close(self) -> None:
-        """End all workers after what they are doing now."""
+        """End all workers after their current batch."""
         self.stopped.set()
         for i, t in enumerate(self.members):
             self.stop(i)

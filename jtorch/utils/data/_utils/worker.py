@@ -1,4 +1,4 @@
-"""The loop of one worker of a DataLoader, be it a process or a thread, and what it knows about itself."""
+"""The loop of one DataLoader worker, process or thread, and the worker's description of itself."""
 from __future__ import annotations
 
 import os
@@ -15,12 +15,12 @@ from jtorch import random as numbers
 from jtorch._base.generator import Generator
 from jtorch.utils.data._utils.errors import ExceptionWrapper
 
-MP_STATUS_CHECK_INTERVAL = 5.0      # seconds that a worker is given to end by itself
+MP_STATUS_CHECK_INTERVAL = 5.0      # Seconds that a worker has to end by itself.
 
 
 @dataclass(frozen=True, slots=True)
 class _RNG:
-    """The random number generators of one worker thread, which must not share those of the process."""
+    """The random number generators of one worker thread, which are separate from those of the process."""
 
     random_generator: random.Random
     torch_generator: Generator
@@ -29,7 +29,7 @@ class _RNG:
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """What ``get_worker_info()`` gives: the worker's number, how many there are, its seed and its copy of the dataset.
+    """The result of ``get_worker_info()``: the worker's id, the number of workers, its seed and its copy of the dataset.
 
     ``worker_method`` is ``"multiprocessing"`` or ``"thread"``; ``rng`` holds a thread's own generators.
     """
@@ -50,19 +50,19 @@ _here = _Here()
 
 
 class ManagerWatchdog:
-    """Whether the process that has started this one is still there. PyTorch's name, for loaders of other packages."""
+    """Watches the process that started this one. Loaders of other packages use PyTorch's name."""
 
     def __init__(self) -> None:
         self.manager_pid, self.manager_dead = os.getppid(), False
 
     def is_alive(self) -> bool:
-        """True until another process has become the parent."""
+        """Return True until another process becomes the parent."""
         self.manager_dead = self.manager_dead or os.getppid() != self.manager_pid
         return not self.manager_dead
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """What the DataLoader worker that runs this code knows about itself; None outside of workers.
+    """Return the description of the DataLoader worker that runs this code; None outside of workers.
 
     See torch.utils.data.get_worker_info.
 
@@ -80,30 +80,30 @@ def get_worker_info() -> WorkerInfo | None:
 
 @dataclass(frozen=True)
 class IterableEnd:
-    """Sent by a worker whose iterable dataset has no more samples."""
+    """A worker sends this when its iterable dataset has no more samples."""
 
     worker_id: int
 
 
 @dataclass(frozen=True)
 class Resume:
-    """Sent to a worker that stays for another epoch, and sent back."""
+    """A message to a worker that stays for another epoch, which the worker sends back."""
 
 
 @dataclass(frozen=True)
 class _ResumeIteration:
-    """Sent to workers that stay for another epoch, by loaders of other packages: PyTorch's name."""
+    """A message of other packages' loaders to workers that stay for another epoch, under PyTorch's name."""
 
     seed: int | None = None
 
 
 _IterableDatasetStopIteration = IterableEnd
-_worker_info: WorkerInfo | None = None      # what loaders of other packages set in workers of theirs
+_worker_info: WorkerInfo | None = None      # Loaders of other packages set this in their workers.
 
 
 @dataclass
 class Job:
-    """All that a worker has to know. ``make_fetcher`` is the class of fetcher for the kind of dataset."""
+    """The job of a worker. ``make_fetcher`` is the fetcher class for the kind of dataset."""
 
     dataset: Any
     make_fetcher: Any
@@ -121,27 +121,28 @@ class Job:
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
-    """``numpy_seed`` as a list of ints: PyTorch's name, which packages import."""
+    """Return ``numpy_seed`` as a list of ints; packages import this name of PyTorch's."""
     return numpy_seed(base_seed, worker_id).tolist()
 
 
 def numpy_seed(base_seed: int, worker_id: int) -> np.ndarray:
-    """Return the four words that ``numpy.random`` is seeded with, so that its numbers are not those of ``random``."""
+    """Return the four seed words of ``numpy.random``, which differ from those of ``random``."""
     low, high = base_seed & 0xFFFFFFFF, base_seed >> 32
     return np.random.SeedSequence([worker_id, low, high, 0]).generate_state(4)
 
 
 def enter_process(job: Job, worker_id: int) -> None:
-    """Make this process the worker: the default generators get seeds of their own."""
+    """Make this process a worker: seed its default generators."""
     seed = job.base_seed + worker_id
     random.seed(seed)
     numbers.manual_seed(seed)
     np.random.seed(numpy_seed(job.base_seed, worker_id))
-    _Here.info = WorkerInfo(worker_id, job.num_workers, seed, job.dataset)      # for threads of the worker too
+    # The class attribute serves the worker's other threads too.
+    _Here.info = WorkerInfo(worker_id, job.num_workers, seed, job.dataset)
 
 
 def enter_thread(job: Job, worker_id: int) -> None:
-    """Make this thread the worker: torch's default generator is its own; ``random`` and ``numpy.random`` are shared."""
+    """Make this thread a worker with its own default generator; ``random`` and ``numpy.random`` stay shared."""
     seed = job.base_seed + worker_id
     own = Generator().manual_seed(seed)
     numbers.use_in_thread(own)
@@ -150,16 +151,16 @@ def enter_thread(job: Job, worker_id: int) -> None:
 
 
 def work(job: Job, worker_id: int, where: str, receive: Callable[[], Any], send: Callable[[Any], None]) -> None:
-    """Fetch what ``receive`` asks for, (number, indices), and sends (number, batch), until ``receive`` gives None.
+    """Receive requests (number, indices) and send (number, batch), until ``receive`` returns None.
 
-    An exception, one of ``worker_init_fn`` too, is sent in place of the batch; the end of an iterable dataset once.
+    An exception, also one of ``worker_init_fn``, is sent in place of the batch. The end of an iterable dataset is sent once.
     """
     wrapped, fetcher, ended = None, None, False
     try:
         if job.init_fn is not None:
             job.init_fn(worker_id)
         fetcher = job.fetcher()
-    except Exception:  # noqa: BLE001 (raised in the main process)
+    except Exception:  # noqa: BLE001  (the main process raises it)
         wrapped = ExceptionWrapper(where=where)
     while (message := receive()) is not None:
         if isinstance(message, Resume):
@@ -170,14 +171,14 @@ def work(job: Job, worker_id: int, where: str, receive: Callable[[], Any], send:
             data = wrapped if wrapped is not None else _fetched(job, fetcher, index, worker_id, where)
             wrapped, ended = None, isinstance(data, IterableEnd)
             send((number, data))
-            del data, message, index        # a worker that waits holds no batch
+            del data, message, index        # A waiting worker must not hold a batch.
 
 
 def _fetched(job: Job, fetcher: Any, index: Any, worker_id: int, where: str) -> Any:
     try:
         data = fetcher.fetch(index)
-        engine.end()        # so that nobody has to compute what this thread has recorded
-    except Exception as error:  # noqa: BLE001 (raised in the main process)
+        engine.end()        # Ends the trace, so that no other thread has to compute what this thread has recorded.
+    except Exception as error:  # noqa: BLE001  (the main process raises it)
         if isinstance(error, StopIteration) and job.iterable:
             return IterableEnd(worker_id)
         return ExceptionWrapper(where=where)

@@ -1,4 +1,4 @@
-"""IterDataPipe and MapDataPipe: datasets with functions that make others of them."""
+"""IterDataPipe and MapDataPipe: datasets with methods that derive other datasets."""
 from __future__ import annotations
 
 import functools
@@ -23,26 +23,28 @@ class _WithFunctions:
 
     @classmethod
     def register_function(cls, function_name: str, function: Callable) -> None:
-        """Return all pipes of this kind a function."""
+        """Register a function that all pipes of this kind have as a method."""
         cls.functions[function_name] = function
 
     @classmethod
     def register_datapipe_as_function(cls, function_name: str, cls_to_register: Callable, *args: Any, **kwargs: Any) -> None:
-        """Return all pipes of this kind a function that makes a pipe of another class of them."""
+        """Register a class of pipes, which all pipes of this kind can create by a method."""
         if function_name in cls.functions:
             raise Exception(f"Unable to add DataPipe function name {function_name} as it is already taken")
         cls.functions[function_name] = cls_to_register
 
     @classmethod
     def set_getstate_hook(cls, hook_fn: Callable | None) -> None:
-        """What a pickle of a pipe keeps: ``hook_fn(state)``."""
+        """Set the function ``hook_fn(state)`` that converts the state of a pickled pipe."""
         if cls.getstate_hook is not None and hook_fn is not None:
             raise RuntimeError("Attempt to override existing getstate_hook")
         cls.getstate_hook = staticmethod(hook_fn) if hook_fn is not None else None
 
     @classmethod
     def set_reduce_ex_hook(cls, hook_fn: Callable | None) -> None:
-        """How a pipe is pickled: ``hook_fn(pipe)``, or as usual where that raises NotImplementedError."""
+        """Set the function ``hook_fn(pipe)`` that reduces a pickled pipe; if it raises NotImplementedError the pipe is
+        pickled as usual.
+        """
         if cls.reduce_ex_hook is not None and hook_fn is not None:
             raise RuntimeError("Attempt to override existing reduce_ex_hook")
         cls.reduce_ex_hook = staticmethod(hook_fn) if hook_fn is not None else None
@@ -71,11 +73,12 @@ class _WithFunctions:
 
 
 class IterDataPipe(_WithFunctions, IterableDataset):
-    """A pipe that is iterated. See torch.utils.data.IterDataPipe.
+    """A pipe that is iterated over. See torch.utils.data.IterDataPipe.
 
     >>> pipe = torch.utils.data.datapipes.iter.IterableWrapper(range(4))
     >>> list(pipe.map(lambda x: 2 * x).batch(2))
     [[0, 2], [4, 6]]
+
     """
 
     functions: dict[str, Callable] = {}
@@ -84,11 +87,11 @@ class IterDataPipe(_WithFunctions, IterableDataset):
         return self
 
     def reset(self) -> None:
-        """Nothing; for pipes that keep samples back to forget them."""
+        """Do nothing; pipes with a buffer clear it."""
 
 
 class DFIterDataPipe(IterDataPipe):
-    """A pipe of data frames: no more than an IterDataPipe."""
+    """A pipe of data frames, with the behaviour of an IterDataPipe."""
 
 
 class MapDataPipe(_WithFunctions, Dataset[_T]):
@@ -106,21 +109,21 @@ class _DataPipeSerializationWrapper:
 
 
 class _IterDataPipeSerializationWrapper(_DataPipeSerializationWrapper, IterDataPipe):
-    """A pipe that is sent to another process."""
+    """Wraps an iterable pipe that is sent to another process."""
 
     def __iter__(self) -> Any:
         yield from self._datapipe
 
 
 class _MapDataPipeSerializationWrapper(_DataPipeSerializationWrapper, MapDataPipe):
-    """The same, of a pipe with keys."""
+    """Wraps a pipe with keys that is sent to another process."""
 
     def __getitem__(self, index: Any) -> Any:
         return self._datapipe[index]
 
 
 class functional_datapipe:  # noqa: N801
-    """A class decorator: pipes get a function of this name that makes one of the class. See torch.utils.data."""
+    """A class decorator that gives pipes a method that creates one of the class. See torch.utils.data."""
 
     def __init__(self, name: str, enable_df_api_tracing: bool = False):
         self.name = name
@@ -134,10 +137,10 @@ class functional_datapipe:  # noqa: N801
 
 
 def argument_validation(f: Callable) -> Callable:
-    """Return the function itself: types are not looked at. See torch.utils.data.argument_validation."""
+    """Return the function unchanged; types are not checked. See torch.utils.data.argument_validation."""
     return f
 
 
 runtime_validation = argument_validation
 
-del _WithFunctions      # PyTorch's module has no such names
+del _WithFunctions      # PyTorch's module has no such names.

@@ -1,4 +1,4 @@
-"""Which pipes a pipe is made of."""
+"""The graph of the pipes that a pipe consists of."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ Graph = dict[int, tuple[Any, "Graph"]]
 
 
 def _sources(pipe: Any) -> Iterator[Any]:
-    """Yield the pipes among a pipe's attributes, and in lists, tuples and dicts of them."""
+    """Yield the pipes among a pipe's attributes, also in lists, tuples and dicts."""
     found = list(vars(pipe).values())
     while found:
         thing = found.pop(0)
@@ -23,7 +23,7 @@ def _sources(pipe: Any) -> Iterator[Any]:
 
 
 def traverse_dps(datapipe: Any) -> Graph:
-    """By each pipe's id: the pipe, and the same of those that it takes."""
+    """Map the id of a pipe to the pipe and the graphs of its sources."""
     below: Graph = {}
     for source in _sources(datapipe):
         below.update(traverse_dps(source))
@@ -31,7 +31,7 @@ def traverse_dps(datapipe: Any) -> Graph:
 
 
 def pipes_of(graph: Graph) -> list:
-    """Return all pipes, each once."""
+    """Return all pipes of a graph, each once."""
     found: dict[int, Any] = {}
     for key, (pipe, below) in graph.items():
         found[key] = pipe

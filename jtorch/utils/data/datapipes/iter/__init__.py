@@ -1,4 +1,4 @@
-"""torch.utils.data.datapipes.iter: the usual pipes that are iterated."""
+"""torch.utils.data.datapipes.iter: the standard iterable pipes."""
 from __future__ import annotations
 
 from jtorch.utils.data.datapipes.iter.combinatorics import SamplerIterDataPipe as Sampler

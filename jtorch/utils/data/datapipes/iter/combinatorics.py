@@ -12,7 +12,7 @@ from jtorch.utils.data.sampler import SequentialSampler
 
 
 class SamplerIterDataPipe(IterDataPipe):
-    """The samples that a sampler chooses, of a pipe with keys."""
+    """The samples of a pipe with keys, in a sampler's order."""
 
     def __init__(self, datapipe: Any, sampler: Any = SequentialSampler, sampler_args: Any = None, sampler_kwargs: Any = None):
         self.datapipe = datapipe
@@ -27,7 +27,7 @@ class SamplerIterDataPipe(IterDataPipe):
 
 @functional_datapipe("shuffle")
 class ShufflerIterDataPipe(IterDataPipe):
-    """The samples in random order, taken out of ``buffer_size`` that are kept at a time. See torch.utils.data.datapipes.iter."""
+    """The samples in random order, drawn from a buffer of ``buffer_size`` samples. See torch.utils.data.datapipes.iter."""
 
     def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0):
         if buffer_size <= 0:
@@ -36,12 +36,12 @@ class ShufflerIterDataPipe(IterDataPipe):
         self.buffer_size, self._enabled, self._seed, self._rng = buffer_size, True, None, random.Random()
 
     def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
-        """Switch it on or off."""
+        """Enable or disable shuffling."""
         self._enabled = shuffle
         return self
 
     def set_seed(self, seed: int) -> ShufflerIterDataPipe:
-        """What the next pass begins with."""
+        """Set the seed of the next pass."""
         self._seed = seed       # type: ignore[assignment]
         return self
 

@@ -1,4 +1,4 @@
-"""The usual pipes: each sample changed, left out, put in a batch or taken out of one, and several pipes together."""
+"""The standard pipes, which map, filter, batch, unbatch, concatenate, zip and shard samples."""
 from __future__ import annotations
 
 import copy
@@ -20,27 +20,27 @@ class _OfOne(IterDataPipe):
 
 
 class IterableWrapperIterDataPipe(_OfOne):
-    """A pipe of what is iterable; a copy of it for each pass, unless ``deepcopy`` is off."""
+    """A pipe over an iterable; each pass copies the iterable, unless ``deepcopy`` is False."""
 
     def __init__(self, iterable: Iterable, deepcopy: bool = True):
         self.iterable, self.deepcopy = iterable, deepcopy
 
     @property
     def datapipe(self) -> Any:
-        """What its length is of."""
+        """The iterable whose length the pipe has."""
         return self.iterable
 
     def __iter__(self) -> Iterator:
         try:
             source = copy.deepcopy(self.iterable) if self.deepcopy else self.iterable
-        except TypeError:       # what cannot be copied is passed through once
+        except TypeError:       # An iterable that cannot be copied allows one pass.
             source = self.iterable
         yield from source
 
 
 @functional_datapipe("map")
 class MapperIterDataPipe(_OfOne):
-    """``fn`` of each sample; of one column of it, if ``input_col`` says which."""
+    """Applies ``fn`` to each sample, or to its column ``input_col``."""
 
     def __init__(self, datapipe: Any, fn: Callable, input_col: Any = None, output_col: Any = None):
         super().__init__(datapipe)
@@ -68,7 +68,7 @@ class MapperIterDataPipe(_OfOne):
 
 @functional_datapipe("collate")
 class CollatorIterDataPipe(MapperIterDataPipe):
-    """Each sample, a list, as one of tensors."""
+    """Collates each sample, which is a list, to tensors."""
 
     def __init__(self, datapipe: Any, conversion: Any = default_collate, collate_fn: Callable | None = None):
         super().__init__(datapipe, collate_fn or conversion)
@@ -76,7 +76,7 @@ class CollatorIterDataPipe(MapperIterDataPipe):
 
 @functional_datapipe("filter")
 class FilterIterDataPipe(IterDataPipe):
-    """The samples that ``filter_fn`` is true of."""
+    """The samples for which ``filter_fn`` is true."""
 
     def __init__(self, datapipe: Any, filter_fn: Callable, input_col: Any = None):
         self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col
@@ -120,7 +120,7 @@ class BatcherIterDataPipe(_OfOne):
 
 @functional_datapipe("unbatch")
 class UnBatcherIterDataPipe(IterDataPipe):
-    """The samples of lists, ``unbatch_level`` deep; -1 for as deep as there are lists."""
+    """The elements of samples that are lists, ``unbatch_level`` levels deep; -1 for all levels."""
 
     def __init__(self, datapipe: Any, unbatch_level: int = 1):
         if unbatch_level < -1:
@@ -162,7 +162,7 @@ class ConcaterIterDataPipe(_OfSeveral):
 
 @functional_datapipe("zip")
 class ZipperIterDataPipe(_OfSeveral):
-    """Tuples of a sample of each pipe, as many as the shortest has."""
+    """Tuples of one sample of each pipe, until the shortest ends."""
 
     def __iter__(self) -> Iterator:
         yield from zip(*self.datapipes, strict=False)
@@ -173,14 +173,14 @@ class ZipperIterDataPipe(_OfSeveral):
 
 @functional_datapipe("sharding_filter")
 class ShardingFilterIterDataPipe(_OfOne):
-    """Each worker's part of the samples, once ``apply_sharding`` has said how many there are."""
+    """The shard of the samples of each worker, once ``apply_sharding`` is called."""
 
     def __init__(self, source_datapipe: Any, sharding_group_filter: Any = None):
         super().__init__(source_datapipe)
         self.source_datapipe, self.num_of_instances, self.instance_id = source_datapipe, 1, 0
 
     def apply_sharding(self, num_of_instances: int, instance_id: int, sharding_group: Any = None) -> None:
-        """This is part ``instance_id`` of ``num_of_instances``."""
+        """Select shard ``instance_id`` of ``num_of_instances``."""
         if instance_id >= num_of_instances:
             raise ValueError(f"instance_id({instance_id}) should be smaller than num_of_instances({num_of_instances})")
         self.num_of_instances, self.instance_id = num_of_instances, instance_id

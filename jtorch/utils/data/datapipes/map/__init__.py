@@ -1,4 +1,4 @@
-"""torch.utils.data.datapipes.map: the usual pipes whose samples have keys."""
+"""torch.utils.data.datapipes.map: the standard pipes whose samples have keys."""
 from jtorch.utils.data.datapipes.map import pipes as _pipes
 from jtorch.utils.data.datapipes.map.pipes import ConcaterMapDataPipe as Concater
 from jtorch.utils.data.datapipes.map.pipes import MapperMapDataPipe as Mapper
@@ -9,6 +9,6 @@ __all__ = ["Concater", "Mapper", "SequenceWrapper", "Zipper"]
 
 
 def __getattr__(name: str):
-    if name.endswith("MapDataPipe") and hasattr(_pipes, name):      # as pickles of an earlier version name it
+    if name.endswith("MapDataPipe") and hasattr(_pipes, name):      # Pickles of an earlier version contain these names.
         return getattr(_pipes, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

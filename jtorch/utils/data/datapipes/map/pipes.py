@@ -1,4 +1,4 @@
-"""The usual pipes whose samples have keys."""
+"""The standard pipes whose samples have keys."""
 from __future__ import annotations
 
 import copy
@@ -9,7 +9,7 @@ from jtorch.utils.data.datapipes.datapipe import MapDataPipe, functional_datapip
 
 
 class SequenceWrapperMapDataPipe(MapDataPipe):
-    """A pipe of a sequence or a dict, of a copy of it unless ``deepcopy`` is off."""
+    """A pipe over a sequence or dict, which is copied unless ``deepcopy`` is False."""
 
     def __init__(self, sequence: Any, deepcopy: bool = True):
         self.sequence = copy.deepcopy(sequence) if deepcopy else sequence
@@ -23,7 +23,7 @@ class SequenceWrapperMapDataPipe(MapDataPipe):
 
 @functional_datapipe("map")
 class MapperMapDataPipe(MapDataPipe):
-    """``fn`` of each sample."""
+    """Applies ``fn`` to each sample."""
 
     def __init__(self, datapipe: Any, fn: Callable = lambda x: x):
         self.datapipe, self.fn = datapipe, fn
@@ -37,7 +37,7 @@ class MapperMapDataPipe(MapDataPipe):
 
 @functional_datapipe("concat")
 class ConcaterMapDataPipe(MapDataPipe):
-    """Several pipes, one after the other, their keys the numbers from 0."""
+    """Several pipes, one after the other, with integers from 0 as keys."""
 
     def __init__(self, *datapipes: Any):
         self.datapipes = datapipes
@@ -56,7 +56,7 @@ class ConcaterMapDataPipe(MapDataPipe):
 
 @functional_datapipe("zip")
 class ZipperMapDataPipe(MapDataPipe):
-    """Tuples of a sample of each pipe."""
+    """Tuples of one sample of each pipe."""
 
     def __init__(self, *datapipes: Any):
         self.datapipes = datapipes

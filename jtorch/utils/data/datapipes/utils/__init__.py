@@ -1,1 +1,1 @@
-"""torch.utils.data.datapipes.utils: what pipes of files share."""
+"""torch.utils.data.datapipes.utils: helpers of pipes over files."""

@@ -5,7 +5,7 @@ from typing import Any
 
 
 class StreamWrapper:
-    """An open file, which is closed when nobody has it any more."""
+    """An open file that is closed when it is no longer referenced."""
 
     def __init__(self, file_obj: Any, parent_stream: Any = None, name: str | None = None):
         self.file_obj, self.parent_stream, self.name, self.closed = file_obj, parent_stream, name, False
@@ -20,7 +20,7 @@ class StreamWrapper:
         self.closed = True
 
     def autoclose(self) -> None:
-        """The same."""
+        """Close the file."""
         self.close()
 
     def __iter__(self):
