@@ -49,7 +49,7 @@ class DTensor(Tensor):
     """
 
     _spec: Layout
-    _asked_by_all = False       # The function ``wrapped`` enables it with the first DTensor.
+    _asked_by_all = False       # Handwritten functions dispatch DTensors after ``wrapped`` has made the first one.
 
     @classmethod
     def __torch_function__(cls, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:

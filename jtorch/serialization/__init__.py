@@ -1,17 +1,17 @@
-"""torch.save and torch.load: PyTorch's checkpoints, written for PyTorch and read from it. See torch.serialization.
+"""torch.save and torch.load: checkpoints in PyTorch's format. See torch.serialization.
 
-A checkpoint names PyTorch's classes and functions, never jtorch's, so that either library reads what the other has written.
+A checkpoint names PyTorch's classes and functions, never jtorch's. So each library reads the checkpoints of the other.
 
 | file | what it does |
 |---|---|
 | ``saving``, ``pickler`` | an object's pickle, and the storages it refers to |
 | ``plain`` | tensors and storages in pickles that ``pickle.dumps`` writes |
-| ``renaming`` | PyTorch's names in a pickle whose Pickler, written in C, cannot be told of them |
-| ``archive``, ``atomic`` | PyTorch's zip archives; files that are replaced whole or not at all |
-| ``loading``, ``legacy`` | the zip archives, and the streams of pickles that came before them |
-| ``weights_only`` | the unpickler that runs nothing outside a list |
-| ``rebuild`` | tensors from storages, checked |
-| ``names``, ``locations``, ``settings`` | what things are called; ``map_location``; byte order, checksums, mapping |
+| ``renaming`` | PyTorch's names in a pickle of a Pickler in C, which cannot be customized |
+| ``archive``, ``atomic`` | PyTorch's zip archives; files that are replaced atomically |
+| ``loading``, ``legacy`` | the zip archives, and the earlier streams of pickles |
+| ``weights_only`` | the restricted unpickler |
+| ``rebuild`` | tensors from storages, with checks |
+| ``names``, ``locations``, ``settings`` | names in checkpoints; ``map_location``; byte order, checksums, mapping |
 """
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 MAP_LOCATION: TypeAlias = Callable[[Any, str], Any] | device | str | dict[str, str] | None
 
-# In which file a public name is. They are imported when first asked for: most programs never save anything.
+# Maps each file to its public names, which are imported on first access, since most programs never save.
 _WHERE = {name: file for file, names in {
     "for_packages": "normalize_storage_type _get_restore_location _is_path _is_torchscript_zip _is_zipfile _maybe_decode_ascii "
                     "_open_file_like _open_zipfile_reader",
@@ -80,16 +80,24 @@ def save(obj: object, f: Any, pickle_module: Any = pickle, pickle_protocol: int 
          _use_new_zipfile_serialization: bool = True, _disable_byteorder_record: bool = False) -> None:
     """Save an object to a file that PyTorch can load too. See torch.save.
 
-    ``f`` is a path or a file-like object with ``write`` and ``flush``. A file given by its path is replaced at the end, at
-    once: whoever looks at it, also after a crash, finds the old content or the new one. Tensors that share memory share it
-    in the file, and a tensor that shows a part of its storage is saved with all of it. Hooks and gradients are not saved.
-    Raises what pickle raises for objects that cannot be pickled, and then has written nothing.
+    A file given by its path is replaced atomically: a reader finds the old content or the new one, even after a crash.
+    Tensors that share memory share it in the file. A tensor that shows a part of its storage is saved with all of it. Hooks
+    and gradients are not saved. If an object cannot be pickled, pickle's error is raised and nothing is written.
+
+    Args:
+        obj: any object that can be pickled, with tensors of any dtype and device in it.
+        f: a path, or a file-like object with ``write`` and ``flush``.
+        pickle_module: a module with a ``Pickler``.
+        pickle_protocol: the pickle protocol.
+        _use_new_zipfile_serialization: whether to write a zip archive, rather than the older format.
+        _disable_byteorder_record: whether to omit the record of the byte order.
 
     >>> import jtorch as torch, tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "x.pt")
     >>> torch.save({"x": torch.arange(3)}, path)
     >>> torch.load(path)
     {'x': tensor([0, 1, 2])}
+
     """
     from jtorch.serialization import saving
     saving.save(obj, f, pickle_module, pickle_protocol, _use_new_zipfile_serialization, not _disable_byteorder_record)
@@ -97,15 +105,34 @@ def save(obj: object, f: Any, pickle_module: Any = pickle, pickle_protocol: int 
 
 def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
          mmap: bool | None = None, **pickle_load_args: Any) -> Any:
-    """Load what ``torch.save``, PyTorch's or jtorch's, has written. See torch.load.
+    """Load an object that ``torch.save``, PyTorch's or jtorch's, wrote. See torch.load.
 
-    ``f`` is a path or a seekable file-like object. ``map_location`` says where tensors go: a device or its name, a dict from
-    the places in the file to others, or a function of a storage and its place. With ``weights_only`` (the default, unless
-    there is a ``pickle_module``) a file can only hold tensors, numbers, strings, their containers and what
-    ``torch.serialization.add_safe_globals`` allows; without, loading a file can run any code. With ``mmap`` the elements are
-    read from the file when they are first looked at, and checksums are not checked.
+    With ``weights_only`` a file can only hold tensors, numbers, strings, their containers, and classes that
+    ``torch.serialization.add_safe_globals`` allows. Without it, loading a file can run any code.
 
-    Raises pickle.UnpicklingError for what ``weights_only`` does not allow, and RuntimeError for damaged files.
+    Args:
+        f: a path, or a seekable file-like object.
+        map_location: the device of tensors: a device or its name, a dict from locations in the file to others, or a function
+            of a storage and its location.
+        pickle_module: a module with an ``Unpickler``.
+        weights_only: True by default, unless there is a ``pickle_module``.
+        mmap: whether elements are read from the file on first access; checksums are then not checked.
+        pickle_load_args: arguments of the Unpickler, without ``weights_only``.
+
+    Returns:
+        The object.
+
+    Raises:
+        pickle.UnpicklingError: the file contains something that ``weights_only`` does not allow.
+        RuntimeError: the file is damaged.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.save(torch.ones(2), file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file)
+    tensor([1., 1.])
+
     """
     given = weights_only
     weights_only = _weights_only(weights_only, pickle_module)
@@ -122,7 +149,7 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
 
 
 def _weights_only(given: bool | None, pickle_module: Any) -> bool:
-    """Return whether to load weights only, as the caller and the environment want it."""
+    """Return whether to load weights only, as the caller and the environment say."""
     force, forbid = (os.getenv(name, "0").lower() in _TRUE
                      for name in ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"))
     if force and forbid:
@@ -134,10 +161,10 @@ def _weights_only(given: bool | None, pickle_module: Any) -> bool:
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """Return the names of classes and functions in a checkpoint that ``weights_only=True`` does not allow; nothing of it is run."""
+    """Return the classes and functions in a checkpoint that ``weights_only=True`` does not allow, without running the pickle."""
     from jtorch.serialization import loading
     return loading.unsafe_globals(f)
 
 
 class SourceChangeWarning(Warning):
-    """A class has changed since it was saved. Never given here: source code is not saved."""
+    """Warns that a class has changed since it was saved. It is never issued, because source code is not saved."""

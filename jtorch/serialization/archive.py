@@ -1,7 +1,7 @@
-"""PyTorch's zip archives: records that are stored as they are, each aligned, read and written without copies.
+"""PyTorch's zip archives: uncompressed, aligned records that are read and written without copies.
 
-The layout is the one that PyTorch's own writer makes byte for byte (an ``FB`` field pads each local header, a descriptor
-follows each record that is not empty), because PyTorch may compute where records are instead of looking them up.
+The layout equals that of PyTorch's writer byte for byte: an ``FB`` field pads each local header, and a descriptor follows
+each record that is not empty. PyTorch may compute the offsets of records instead of looking them up.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHUNK = 1 << 24
 
 
 def _crc(given: Any) -> int:
-    """Return the CRC-32 of a buffer of bytes; in pieces, so that other threads get their turn."""
+    """Return the CRC-32 of a buffer of bytes; computing it in pieces lets other threads run."""
     crc, data = 0, memoryview(given)
     for start in range(0, len(data), _CHUNK):
         crc = zlib.crc32(data[start:start + _CHUNK], crc)
@@ -33,12 +33,12 @@ def _crc(given: Any) -> int:
 
 
 class Writer:
-    """Writes an archive into a stream that need not be seekable."""
+    """Writes an archive to a stream that need not be seekable."""
 
     def __init__(self, stream: Any, root: str, *, alignment: int = 64, crc: bool = True):
         self.stream, self.root, self.alignment, self.crc = stream, root, alignment, crc
         self.at = 0
-        self.directory: list[tuple[bytes, int, int, int]] = []      # name, CRC, size, offset
+        self.directory: list[tuple[bytes, int, int, int]] = []      # The name, CRC, size and offset of each record.
 
     def _write(self, *parts: Any) -> None:
         for part in parts:
@@ -46,7 +46,7 @@ class Writer:
             self.at += len(part)
 
     def record(self, name: str, data: Any) -> None:
-        """Add a record: bytes, or an array of bytes."""
+        """Add a record of bytes, or of an array of bytes."""
         body = memoryview(data)
         full, size, start = f"{self.root}/{name}".encode(), len(body), self.at
         wide = _zip64(size, start)
@@ -60,7 +60,7 @@ class Writer:
         self.directory.append((full, crc, size, start))
 
     def close(self) -> None:
-        """Write what stands at an archive's end: the version, an identity, the directory."""
+        """Write the end of the archive: the version, the id and the directory."""
         self.record("version", _VERSION)
         self.record(".data/serialization_id", self._identity())
         start = self.at
@@ -76,20 +76,20 @@ class Writer:
                     _END.pack(b"PK\5\6", 0, 0, min(n, _MAX16), min(n, _MAX16), min(end - start, _MAX32), min(start, _MAX32), 0))
 
     def _identity(self) -> bytes:
-        """Forty digits that are the same for the same records."""
+        """Return forty digits that depend only on the records."""
         names = hashlib.sha256(b"\0".join(name for name, *_ in self.directory)).digest()
         sums = zlib.crc32(b"".join(struct.pack("<L", crc) for _, crc, *_ in self.directory))
         return b"%020d%020d" % (int.from_bytes(names[:8], "little"), sums)
 
 
 def _zip64(size: int, offset: int) -> bytes:
-    """Return the extra field that a record needs whose size or place does not fit into 32 bits."""
+    """Return the extra field of a record whose size or offset does not fit into 32 bits; empty bytes for others."""
     values = ([size, size] if size >= _MAX32 else []) + ([offset] if offset >= _MAX32 else [])
     return struct.pack(f"<HH{len(values)}Q", 1, 8 * len(values), *values) if values else b""
 
 
 def failed(what: str, why: str) -> RuntimeError:
-    """Return the error of an archive that cannot be read, as PyTorch's reader says it."""
+    """Return the error of an archive that cannot be read, in the words of PyTorch's reader."""
     stop = "" if why.endswith(".") else "."
     return RuntimeError(f"PytorchStreamReader failed {what}: {why}{stop} If you are seeing this error, there is a high "
                         "likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved "
@@ -102,13 +102,13 @@ def ended(missing: int) -> RuntimeError:
 
 
 class Reader:
-    """Reads records of an archive from a seekable stream, and checks each against its CRC."""
+    """Reads an archive's records from a seekable stream, and checks each against its CRC."""
 
     def __init__(self, stream: Any):
         self.stream = stream
         try:
             self.zip = zipfile.ZipFile(stream)
-        except Exception as e:      # on a damaged directory zipfile raises almost anything
+        except Exception as e:      # On a damaged directory zipfile raises many kinds of errors.
             if stream.seek(0, 2) < _END.size:
                 raise failed("reading zip archive", "not a ZIP archive") from e
             raise failed("reading zip archive", f"failed finding central directory. The file is truncated or damaged ({e}).") \
@@ -146,7 +146,7 @@ class Reader:
                                f"for reading is {_NEWEST_VERSION}. Your PyTorch installation may be too old.")
 
     def has(self, name: str) -> bool:
-        """Return whether there is such a record."""
+        """Return whether the archive has a record."""
         return f"{self.root}/{name}" in self.infos
 
     def _info(self, name: str) -> zipfile.ZipInfo:
@@ -156,7 +156,7 @@ class Reader:
         return info
 
     def size(self, name: str) -> int:
-        """How many bytes a record has."""
+        """Return the size of a record in bytes."""
         return self._info(name).file_size
 
     def record(self, name: str) -> bytes:
@@ -173,7 +173,7 @@ class Reader:
                 made = np.frombuffer(bytearray(self.zip.read(info)), np.uint8)
             except Exception as e:
                 raise failed(f"reading file {name}", str(e)) from e
-        if info.CRC and _crc(made) != info.CRC:       # 0: written by someone who computes none
+        if info.CRC and _crc(made) != info.CRC:       # The CRC is 0 if the writer did not compute any.
             raise failed(f"reading file {name}", "CRC-32 check failed: the file is damaged")
         return made
 
@@ -185,7 +185,7 @@ class Reader:
         return made
 
     def offset(self, name: str) -> int:
-        """Where in the stream the bytes of a stored record start; checked to lie before the directory."""
+        """Return the offset in the stream of a stored record's bytes, which lie before the directory."""
         info = self._info(name)
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1 or info.compress_size != info.file_size:
             raise failed(f"reading file {name}", "the record is compressed or encrypted")
@@ -201,7 +201,7 @@ class Reader:
 
 
 def read_into(stream: Any, array: np.ndarray) -> None:
-    """Fill an array of bytes from a stream; RuntimeError where the stream ends before."""
+    """Fill an array of bytes from a stream; RuntimeError if the stream ends too early."""
     view, at = memoryview(array), 0     # type: ignore[arg-type]
     direct = getattr(stream, "readinto", None)
     while at < len(view):

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 from __future__ import annotations
 
 import contextlib
@@ -13,12 +13,12 @@ _UNNAMED = getattr(os, "O_TMPFILE", 0)
 
 @contextlib.contextmanager
 def replacing(path: str) -> Iterator[IO[bytes]]:
-    """A file that takes the place of ``path`` at the end of the block, and never exists if the block raises.
+    """Open a file that replaces ``path`` at the end of the block, and is dropped if the block raises.
 
-    It is written in the same folder, flushed to the disk and renamed, so that whoever looks at ``path``, after a crash too,
-    finds the old content or the new one. Where the system allows, it has no name until it is complete, so that a process
-    that is killed leaves nothing behind. Links are followed; the old file's permissions stay. What is no regular file
-    (a pipe, ``/dev/null``) is written to directly.
+    The file is written in the same folder, flushed to the disk and renamed. So a reader finds the old content or the new one,
+    even after a crash. If the system allows, the file has no name until it is complete, so a killed process leaves nothing.
+    Links are followed, and the old file's permissions are kept. A path that is no regular file (a pipe, ``/dev/null``) is
+    written directly.
     """
     path = os.path.realpath(path)
     mode = _mode(path)
@@ -54,10 +54,10 @@ def _mode(path: str) -> int | None:
 
 @contextlib.contextmanager
 def _created(folder: str, temporary: str) -> Iterator[tuple[IO[bytes], bool]]:
-    """The file that is written, and whether it has its temporary name already."""
+    """Yield the new file, and whether it has its temporary name already."""
     fd = None
     if _UNNAMED and os.path.isdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):      # not every file system has files without names
+        with contextlib.suppress(OSError):      # Some file systems have no unnamed files.
             fd = os.open(folder, _UNNAMED | os.O_WRONLY, 0o666)
     named = fd is None
     if fd is None:
@@ -68,14 +68,14 @@ def _created(folder: str, temporary: str) -> Iterator[tuple[IO[bytes], bool]]:
 
 def _give_name(fd: int, folder: str, temporary: str) -> None:
     directory = os.open(folder, os.O_RDONLY)
-    try:        # only with a folder given does Python ask the system to follow the link under /proc
+    try:        # Python lets the system follow the link under /proc only if a folder is given.
         os.link(f"/proc/self/fd/{fd}", os.path.basename(temporary), dst_dir_fd=directory, follow_symlinks=True)
     finally:
         os.close(directory)
 
 
 def _flush_folder(folder: str) -> None:
-    """Make the new name survive a power cut, where folders can be flushed."""
+    """Flush the folder, so that the new name survives a power failure; some systems cannot."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY)
         try:

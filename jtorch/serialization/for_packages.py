@@ -1,4 +1,4 @@
-"""Private functions of torch.serialization that packages with a loader of their own call."""
+"""Private functions of torch.serialization that packages with their own loaders call."""
 from __future__ import annotations
 
 import contextlib
@@ -19,7 +19,7 @@ def _is_path(name_or_buffer: object) -> bool:
 
 
 def _is_zipfile(f: Any) -> bool:
-    """Return whether a file begins as a zip archive does, at the place where it is read."""
+    """Return whether a file has a zip archive's signature at its current position."""
     here = f.tell()
     head = f.read(4)
     f.seek(here)
@@ -27,18 +27,18 @@ def _is_zipfile(f: Any) -> bool:
 
 
 def _is_torchscript_zip(zip_file: Any) -> bool:
-    """Return whether an archive is one of ``torch.jit.save``."""
+    """Return whether an archive was written by ``torch.jit.save``."""
     return "constants.pkl" in zip_file.get_all_records()
 
 
 def _maybe_decode_ascii(bytes_str: bytes | str) -> str:
-    """Return a name as a str, of bytes too."""
+    """Return a name as str, decoded if it is bytes."""
     return bytes_str.decode("ascii") if isinstance(bytes_str, bytes) else bytes_str
 
 
 @contextlib.contextmanager
 def _open_file_like(name_or_buffer: Any, mode: str) -> Iterator[Any]:
-    """Open a path for a ``with`` block; a buffer is used as it is, and flushed if it was written to."""
+    """Open a path for a ``with`` block; yield a buffer itself, and flush it after writing."""
     if isinstance(name_or_buffer, (str, os.PathLike)):
         with open(name_or_buffer, mode) as file:
             yield file
@@ -52,5 +52,5 @@ def _open_file_like(name_or_buffer: Any, mode: str) -> Iterator[Any]:
 
 
 def normalize_storage_type(storage_type: type) -> Any:
-    """Return the class of storages of this name. See torch.serialization."""
+    """Return the storage class that has this class's name. See torch.serialization."""
     return LEGACY[storage_type.__name__]

@@ -1,4 +1,4 @@
-"""The format before the zip archives: pickles in a row (magic number, version, system, object, storage keys), then the data."""
+"""The format before zip archives: a sequence of pickles (magic number, version, system, object, storage keys), then the data."""
 from __future__ import annotations
 
 import struct
@@ -19,17 +19,17 @@ MAGIC_NUMBER, PROTOCOL_VERSION = 0x1950A86A20F9469CFC6C, 1001
 
 
 def flat_storage(array: np.ndarray) -> Storage:
-    """Return a storage of a one-dimensional host array that nobody else writes to."""
+    """Return a storage that takes ownership of a one-dimensional host array."""
     return Storage(Value(engine.aval_of(array.shape, array.dtype, engine.CPU), array))
 
 
 def text(value: Any) -> str:
-    """Return a tag of a pickle that may have been read with ``encoding="bytes"``."""
+    """Return a tag of a pickle as str, decoded if the pickle was read with ``encoding="bytes"``."""
     return value.decode("ascii") if isinstance(value, bytes) else value
 
 
 class Stream:
-    """The storages of one file in the legacy format: made while the object is unpickled, filled afterwards."""
+    """The storages of one file in the legacy format: created while the object is unpickled, and filled afterwards."""
 
     def __init__(self, file: Any, restore: Callable):
         self.file, self.restore = file, restore
@@ -39,10 +39,10 @@ class Stream:
         file.seek(here)
 
     def persistent_load(self, saved: Any) -> Any:
-        """Return the class or the storage that a persistent id stands for."""
+        """Return the class or storage of a persistent id."""
         if not isinstance(saved, tuple) or not saved:
             raise RuntimeError(f"Unknown saved id type: {type(saved).__name__}")
-        if text(saved[0]) == "module":      # a class, with its source code
+        if text(saved[0]) == "module":      # The id holds a class and its source code.
             return saved[1]
         if text(saved[0]) != "storage" or len(saved) != 6:
             raise RuntimeError(f"Unknown saved id type: {text(saved[0])}")
@@ -63,7 +63,7 @@ class Stream:
         return stored, array, width
 
     def fill(self, keys: Any, swapped: bool) -> None:
-        """Read the data of all storages, and put them where they belong."""
+        """Read the data of all storages, and move them to their devices."""
         if not isinstance(keys, list) or sorted(map(str, keys)) != sorted(map(str, self.found)):
             raise RuntimeError("The keys of the storages in the checkpoint are not those that its pickle has: corrupt file?")
         for key in keys:
@@ -82,7 +82,7 @@ class Stream:
 
 
 def swap(array: np.ndarray) -> None:
-    """Turn the bytes of each number in an array round."""
+    """Swap the bytes of each number in an array."""
     width = array.itemsize // (2 if array.dtype.kind == "c" else 1)
     array.view(f"u{width}").byteswap(inplace=True)
 
@@ -105,7 +105,7 @@ def load(file: Any, stream: Stream, unpickle: Callable[[Any], Any]) -> Any:
 
 
 def is_tar(file: Any) -> bool:
-    """Return whether this is the format of PyTorch 0.1, a tar archive."""
+    """Return whether a file has PyTorch 0.1's format, which is a tar archive."""
     here = file.tell()
     head = file.read(512)
     file.seek(here)

@@ -1,4 +1,4 @@
-"""torch.load: which format a file has, where its storages go, and who unpickles it."""
+"""torch.load: the detection of a file's format, the restoration of storages, and the choice of the unpickler."""
 from __future__ import annotations
 
 import contextlib
@@ -30,7 +30,7 @@ UNSAFE = ("In PyTorch 2.6, we changed the default value of the `weights_only` ar
 
 
 def load(f: Any, map_location: Any, pickle_module: Any, weights_only: bool, mmap: bool, options: dict[str, Any]) -> Any:
-    """Load an object; see ``torch.load``."""
+    """Load an object. See ``torch.load``."""
     if isinstance(f, (str, os.PathLike)) and os.fspath(f).endswith(".safetensors"):
         return _load_safetensors(f, map_location)
     with _opened(f) as file:
@@ -75,7 +75,7 @@ def _load_stream(file: Any, restore: Callable, pickle_module: Any, options: dict
 
 
 def _unpickler(file: Any, pickle_module: Any, options: dict[str, Any]) -> Callable[[Any], Any]:
-    """Return a function that reads the next pickle of a file, given what storages are; restricted if there is no pickle module."""
+    """Return a function that reads a file's next pickle, given a ``persistent_load``; restricted, without a pickle module."""
     if pickle_module is None:
         return lambda persistent_load: weights_only.Unpickler(file, persistent_load, options.get("encoding", "utf-8")).load()
 
@@ -111,7 +111,7 @@ def _opened(f: Any):
 
 
 def _mapped(file: Any) -> memory_map.mmap:
-    """Return the whole file as memory; what is written to it goes to the file only where the user has asked for that."""
+    """Map the whole file; writes reach the file only if the user has set ``mmap.MAP_SHARED``."""
     size = os.fstat(file.fileno()).st_size
     if settings.MAP_SHARED is None or settings.MAP_PRIVATE is None:
         return memory_map.mmap(file.fileno(), size, access=memory_map.ACCESS_READ)
@@ -142,7 +142,7 @@ def _load_safetensors(f: Any, map_location: Any) -> dict[str, Any]:
 
 
 class Archive:
-    """The storages of one zip archive, each read when the pickle first refers to it."""
+    """The storages of one zip archive, each of which is read when the pickle first refers to it."""
 
     def __init__(self, reader: Reader, restore: Callable, mapped: memory_map.mmap | None):
         self.reader, self.restore, self.mapped = reader, restore, mapped
@@ -158,7 +158,7 @@ class Archive:
         return found.decode()
 
     def persistent_load(self, saved: Any) -> Stored:
-        """Return the storage that a persistent id stands for."""
+        """Return the storage of a persistent id."""
         if not isinstance(saved, tuple) or len(saved) != 5 or text(saved[0]) != "storage":
             raise RuntimeError("Unknown typename for persistent_load, expected 'storage'")
         kind, key, location, numel = saved[1:]
@@ -196,12 +196,12 @@ class Archive:
 
 
 def _shared(array: np.ndarray) -> Storage:
-    """Return a storage whose content is memory that it does not own: writes to its tensors are writes to the memory."""
+    """Return a storage over memory that it does not own; writes to its tensors change the memory."""
     return of_memory(engine.aval_of(array.shape, array.dtype, engine.CPU), array)
 
 
 def _explained(message: str) -> str:
-    """What the user reads when the restricted unpickler gives up."""
+    """Return the error text for a failure of the restricted unpickler."""
     if re.search(r"GLOBAL \S+ was not an allowed global by default", message):
         return ("Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those steps "
                 f"only if you trust the source of the checkpoint\033[0m. \n\t(1) {UNSAFE}\n\t(2) Or allow what the following "

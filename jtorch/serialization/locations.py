@@ -1,4 +1,4 @@
-"""On which device a storage of a checkpoint lives: the tags written with it, and ``map_location``."""
+"""The devices of a checkpoint's storages: the tags in the file, and ``map_location``."""
 from __future__ import annotations
 
 import re
@@ -24,17 +24,20 @@ of_thread = _OfThread()
 
 
 def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) -> None:
-    """Add a kind of device: a function that names a storage's place, and one that puts a storage there.
+    """Register a kind of device for checkpoints. See torch.serialization.register_package.
 
-    Both are asked in the order of ``priority``, lowest first, until one does not return None. See
-    torch.serialization.register_package.
+    Args:
+        priority: the order in which registered functions are asked, the lowest first, until one does not return None.
+        tagger: a function of a storage that returns its location's tag, or None.
+        deserializer: a function of a storage and a tag that returns the storage on its device, or None.
+
     """
     _registry.append((priority, tagger, deserializer))
     _registry.sort(key=lambda entry: entry[0])
 
 
 def location_tag(storage: UntypedStorage) -> str:
-    """Return the tag under which a storage's place is written."""
+    """Return the tag of a storage's location."""
     found = next((tag for _, tagger, _ in _registry if (tag := tagger(storage))), None)
     if found is None:
         raise RuntimeError(f"don't know how to determine data location of {_typename(storage)}")
@@ -42,7 +45,7 @@ def location_tag(storage: UntypedStorage) -> str:
 
 
 def default_restore_location(storage: UntypedStorage, location: str) -> UntypedStorage:
-    """Return a storage, read into the CPU's memory, in the place that its tag names. RuntimeError for a tag that nobody knows."""
+    """Move a storage from the CPU's memory to the location of its tag; RuntimeError for an unknown tag."""
     for _, _, deserializer in _registry:
         made = deserializer(storage, location)
         if made is not None:
@@ -55,7 +58,7 @@ def _typename(storage: Any) -> str:
 
 
 def restorer(map_location: Any) -> Callable[[UntypedStorage, str], UntypedStorage]:
-    """Return the function that puts a storage where ``map_location`` (a device, string, dict, callable or None) wants it."""
+    """Return the function that moves a storage as ``map_location`` (a device, string, dict, callable or None) says."""
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, dict):
@@ -71,7 +74,7 @@ def restorer(map_location: Any) -> Callable[[UntypedStorage, str], UntypedStorag
 
 
 def place_of(tag: str) -> Any:
-    """Where a tensor goes that says its own device instead of having a storage with a tag."""
+    """Return the device of a tensor whose pickle names its device instead of a storage with a tag."""
     given = of_thread.map_location
     if callable(given):
         raise RuntimeError("Callable map_location not supported with _rebuild_wrapper_subclass or "
@@ -80,7 +83,7 @@ def place_of(tag: str) -> Any:
 
 
 def validate_cuda_device(location: str) -> int:
-    """Return the index of the GPU that a tag names. RuntimeError where there is none."""
+    """Return the index of the GPU that a tag names; RuntimeError if there is no such GPU."""
     index = device_class(location).index or 0
     count = len(jax_devices("cuda"))
     if not count:
@@ -106,9 +109,9 @@ def _to_cuda(storage: UntypedStorage, location: str) -> UntypedStorage | None:
 
 register_package(10, _tagger_of("cpu"), lambda storage, location: storage if location == "cpu" else None)
 register_package(20, lambda storage: str(storage.device) if storage.is_cuda else None, _to_cuda)
-# A tensor on a mesh of several devices is written as one on the first of them.
+# A tensor on a mesh of several devices is saved as a tensor on the first device.
 register_package(21, lambda storage: str(single(storage.device)) if storage.device.type == "mesh" else None, lambda *_: None)
 register_package(22, _tagger_of("meta"), lambda storage, location: storage.to(device="meta") if location == "meta" else None)
-# No device of PyTorch's: JAX's virtual CPUs and other kinds of accelerators, for map_location only.
+# PyTorch has no such devices, JAX's virtual CPUs and other accelerators; they are for map_location only.
 register_package(30, lambda storage: None, lambda storage, location: storage.to(device=location)
                  if re.fullmatch(r"cpu:[0-9]+|xla(:[0-9]+)?", location) else None)

@@ -1,4 +1,4 @@
-"""What things are called in a checkpoint: always by PyTorch's names, so that PyTorch can read what jtorch has written."""
+"""Names in checkpoints, which are always PyTorch's, so that PyTorch can read the checkpoints."""
 from __future__ import annotations
 
 import importlib
@@ -20,21 +20,21 @@ from jtorch.nn.parallel import DataParallel
 from jtorch.nn.parameter import Buffer
 from jtorch.tensor import Parameter, Tensor
 
-# The dtypes whose storages have a class of their own in checkpoints; all others are bytes, with the dtype beside them.
+# These dtypes have a storage class in checkpoints. Storages of other dtypes are bytes, with the dtype beside them.
 _CLASSIC = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool", "bfloat16", "complex128",
             "complex64")
 STORAGE_CLASSES = {f"{named(name).scalar_name}Storage": named(name) for name in _CLASSIC}
 
 
 class StorageType:
-    """Stands for ``torch.FloatStorage`` and its like in pickles. See torch.serialization.StorageType."""
+    """Stands for ``torch.FloatStorage`` and similar classes in pickles. See torch.serialization.StorageType."""
 
     def __init__(self, name: str):
         self._name, self._dtype = name, STORAGE_CLASSES[name]
 
     @property
     def dtype(self) -> dtype_class:
-        """The type of the elements."""
+        """The dtype of the elements."""
         return self._dtype
 
     def __str__(self):
@@ -55,12 +55,12 @@ _OURS = {path: thing for thing, path in _SPECIAL.items()}
 
 
 def register(thing: Any, module: str, name: str) -> Any:
-    """Says what something of jtorch's is called in checkpoints."""
+    """Register the name of an object of jtorch in checkpoints."""
     _SPECIAL[thing], _OURS[module, name] = (module, name), thing
     return thing
 
 
-# In which of PyTorch's files a module class is: the first pattern that its name has.
+# Maps a pattern of a module's class name to PyTorch's file; the first match counts.
 _FILES = [(re.compile(pattern), file) for pattern, file in (
     ("Softmax\\w*Loss", "adaptive"), ("Options$", "linear_cross_entropy_options"), ("Loss", "loss"),
     ("Pool|MaxUnpool", "pooling"), ("Dropout", "dropout"), ("BatchNorm", "batchnorm"), ("InstanceNorm", "instancenorm"),
@@ -74,7 +74,7 @@ _FUNCTIONS = ("torch.nn.functional", "torch.nn.init", "torch.linalg", "torch.fft
 
 
 def _public(path: str) -> Any:
-    """Return the module of jtorch's that is PyTorch's ``path``, if it has been imported."""
+    """Return the jtorch module with PyTorch's path ``path``, if it has been imported."""
     return sys.modules.get("jtorch" + path.removeprefix("torch"))
 
 
@@ -83,7 +83,7 @@ def _has(path: str, name: str, thing: Any) -> bool:
 
 
 def torch_name(thing: Any) -> tuple[str, str] | None:
-    """(module, name) by which PyTorch knows a class, function or dtype of jtorch's; None for what is not jtorch's."""
+    """Return the (module, name) in PyTorch of a class, function or dtype of jtorch; None for other objects."""
     if thing.__class__ is dtype_class:
         return "torch", thing.name
     if thing.__class__ is StorageType:
@@ -113,19 +113,20 @@ def _literal(module: str, name: str) -> tuple[str, str]:
     return "torch" + module.removeprefix("jtorch"), name
 
 
-# Where PyTorch keeps what jtorch has elsewhere: the start of a module's path, and where to look instead.
+# Maps the prefix of a module's path in PyTorch to the module in which jtorch has the names.
 _MOVED = (("torch.nn.modules", "torch.nn"), ("torch.optim", "torch.optim"), ("torch._C._nn", "torch.nn.functional"),
           ("torch._C", "torch"), ("torch._tensor", "torch"), ("torch.tensor", "torch"))
 
 
 def find(module: str, name: str) -> Any:
-    """What jtorch has for a name in one of PyTorch's modules; AttributeError where it has nothing."""
+    """Return jtorch's object for a name in one of PyTorch's modules; AttributeError if there is none."""
     module = "torch" + module.removeprefix("jtorch") if module.split(".")[0] == "jtorch" else module
     if (module, name) in _OURS:
         return _OURS[module, name]
     if name in STORAGE_TYPES:
         return STORAGE_TYPES[name]
-    if (module, name) == ("torch._C", "_VariableFunctionsClass"):       # builtin functions are pickled as its attributes
+    # Builtin functions are pickled as attributes of this class.
+    if (module, name) == ("torch._C", "_VariableFunctionsClass"):
         return _public("torch")
     for path in (*(new for old, new in _MOVED if f"{module}.".startswith(f"{old}.")), module):
         thing = _attribute(path, name)
@@ -145,17 +146,17 @@ def _attribute(path: str, name: str) -> Any:
 
 
 def shown(thing: Any) -> str:
-    """What an error says of an object of a checkpoint. Not its repr: that of nested tuples may take forever."""
+    """Return a short text for an object of a checkpoint. The repr of nested tuples may take forever."""
     return repr(thing)[:200] if isinstance(thing, (str, int, float, type, FunctionType)) else f"a {type(thing).__name__}"
 
 
 def is_torch(module: str) -> bool:
-    """Return whether a module named in a pickle is PyTorch's, or jtorch's own."""
+    """Return whether a module that a pickle names belongs to PyTorch or jtorch."""
     return module.split(".")[0] in ("torch", "jtorch")
 
 
 def python3_name(module: str, name: str) -> tuple[str, str]:
-    """Return the present name of what pickles of protocol 2 name as Python 2 did."""
+    """Return the Python 3 name for a Python 2 name in a pickle of protocol 2."""
     import _compat_pickle
     if (module, name) in _compat_pickle.NAME_MAPPING:
         return _compat_pickle.NAME_MAPPING[module, name]

@@ -1,4 +1,4 @@
-"""Pickling as PyTorch does it: tensors as calls of its rebuild functions, storages by number, classes by its names."""
+"""Pickling as PyTorch does: tensors as calls of its rebuild functions, storages as numbered ids, classes by its names."""
 from __future__ import annotations
 
 import io
@@ -25,7 +25,7 @@ from jtorch.tensor import Parameter, Tensor, alias
 
 
 class _Part:
-    """A storage as a tensor of some dtype refers to it; pickled as a persistent id."""
+    """A storage as a tensor of some dtype refers to it, which is pickled as a persistent id."""
 
     __slots__ = ("dtype", "storage")
 
@@ -34,7 +34,7 @@ class _Part:
 
 
 class Storages:
-    """The storages that a pickle refers to, numbered as they come."""
+    """The storages that a pickle refers to, numbered in order of appearance."""
 
     def __init__(self) -> None:
         self.found: dict[int, Storage] = {}
@@ -42,7 +42,7 @@ class Storages:
         self._dtypes: dict[int, dtype_class] = {}
 
     def persistent_id(self, part: _Part) -> tuple:
-        """What stands for a storage in the pickle: its class, key, place and number of elements."""
+        """Return the persistent id of a storage: its class, key, location and number of elements."""
         storage, dtype = part.storage, part.dtype
         self._check(storage, dtype or uint8)
         key = self._keys.setdefault(id(storage), str(len(self._keys)))
@@ -56,12 +56,12 @@ class Storages:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
 
     def dtype_of(self, key: int) -> dtype_class:
-        """Return the dtype that a storage was written with."""
+        """Return the dtype with which a storage was written."""
         return self._dtypes.get(id(self.found[key]), uint8)
 
 
 def _of_checkpoint(t: Tensor) -> tuple[Any, dtype_class | None]:
-    """Return the storage as a checkpoint refers to it, and the dtype where the tensor's is not the storage's."""
+    """Return the storage as a checkpoint refers to it, and the tensor's dtype if it differs from the storage's."""
     if t.dtype in names.STORAGE_OF_DTYPE:
         return _Part(t._storage, t.dtype), None
     return _Part(t._storage, None), t.dtype
@@ -71,7 +71,7 @@ Stores = Callable[[Tensor], tuple[Any, dtype_class | None]]
 
 
 def _reduced(t: Tensor, stored: Stores) -> tuple[Any, tuple]:
-    """(function, arguments) that make the tensor again, whatever its class and attributes."""
+    """Return the function and arguments that rebuild the tensor without its class and attributes."""
     if t.layout is not strided:
         from jtorch.sparse.saving import arguments
         return rebuild._rebuild_sparse_tensor, arguments(t)     # type: ignore[arg-type]
@@ -89,7 +89,7 @@ def _reduced(t: Tensor, stored: Stores) -> tuple[Any, tuple]:
 
 
 def _state(t: Tensor) -> Any:
-    """What the user has set on the tensor: attributes, and slots if its class has any; or what its class says."""
+    """Return the attributes and slots that the user set on the tensor, or the result of the class's ``__getstate__``."""
     if type(t).__getstate__ is not object.__getstate__:     # type: ignore[attr-defined]
         return t.__getstate__()     # type: ignore[attr-defined]
     attributes = t._attributes()
@@ -99,7 +99,7 @@ def _state(t: Tensor) -> Any:
 
 
 def reduce_tensor(t: Tensor, stored: Stores = _of_checkpoint) -> tuple[Any, tuple]:
-    """Return a tensor as a call of one of the functions that PyTorch has for it."""
+    """Return a tensor as a call of one of PyTorch's rebuild functions."""
     state, kind = _state(t), type(t)
     is_sparse_parameter = t.layout is not strided and isinstance(state, dict) and state.pop("_is_param", False)
     if issubclass(kind, Parameter) or is_sparse_parameter:
@@ -115,7 +115,7 @@ _PLAIN = {int, float, str, bool, type(None), tuple, list, dict, OrderedDict, byt
 
 
 def _written_in_python(pickle_module: Any) -> Any:
-    """Return the module's Pickler, if it can be told what classes are called; None for one in C, say cloudpickle's."""
+    """Return the module's Pickler if it is written in Python and can be customized; None for one in C, such as cloudpickle's."""
     found = getattr(pickle_module, "_Pickler", None) or pickle_module.Pickler
     return found if isinstance(found, type) and issubclass(found, pickle._Pickler) else None       # type: ignore[attr-defined]
 
@@ -142,7 +142,7 @@ def _referring(base: Any, storages: Storages, legacy: bool) -> Any:
 
 
 def _naming(base: Any) -> Any:
-    """Return a Pickler, of one written in Python, that writes tensors and names as PyTorch's does."""
+    """Return a Pickler, derived from one in Python, that writes tensors and names as PyTorch's does."""
 
     class Naming(base):
         def reducer_override(self, obj: Any) -> Any:
@@ -151,7 +151,7 @@ def _naming(base: Any) -> Any:
             if isinstance(obj, Tensor):
                 own = type(obj).__reduce_ex__
                 return reduce_tensor(obj) if own is Tensor.__reduce_ex__ or obj.layout is not strided else NotImplemented
-            return NotImplemented if names.torch_name(obj) is None else "a name"    # written by save_global
+            return NotImplemented if names.torch_name(obj) is None else "a name"    # The method save_global writes the name.
 
         def save_global(self, obj: Any, name: str | None = None) -> None:
             path = names.torch_name(obj)
@@ -173,7 +173,7 @@ def _naming(base: Any) -> Any:
 
 
 def pickled(obj: Any, storages: Storages, pickle_module: Any, protocol: int, legacy: bool = False) -> bytes:
-    """Return the pickle of an object whose storages are collected."""
+    """Return the pickle of an object, and collect its storages."""
     buffer, base = io.BytesIO(), _written_in_python(pickle_module)
     kind = _referring(pickle_module.Pickler if base is None else _naming(base), storages, legacy)
     kind(buffer, protocol=protocol).dump(obj)
@@ -181,7 +181,7 @@ def pickled(obj: Any, storages: Storages, pickle_module: Any, protocol: int, leg
 
 
 def bytes_of(storage: Storage) -> np.ndarray:
-    """Return a storage's content as an array of bytes, not copied if it is in the CPU's memory."""
+    """Return a storage's content as an array of bytes, without a copy if the content is in the CPU's memory."""
     if storage.host is not None:
         array = storage.host
     else:

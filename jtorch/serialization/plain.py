@@ -1,4 +1,4 @@
-"""Plain pickles of tensors and storages, as PyTorch writes them: storages are bytes that ``torch.save`` wrote."""
+"""Plain pickles of tensors and storages, as PyTorch writes them: a storage is the bytes of ``torch.save``."""
 from __future__ import annotations
 
 import importlib
@@ -13,28 +13,28 @@ from jtorch.tensor import Tensor
 
 
 def reduced(t: Tensor) -> tuple[Any, tuple]:
-    """Return (function, arguments) that make a tensor again. A pickle keeps storages that its tensors share shared."""
+    """Return the function and arguments that rebuild a tensor. Tensors of one pickle keep sharing storages."""
     return reduce_tensor(t, _of_pickle)
 
 
 def _of_pickle(t: Tensor) -> tuple[Any, dtype_class | None]:
-    """Return the storage, which pickles itself, and the dtype where it is none that pickles of storages say."""
+    """Return the storage, and the tensor's dtype if a storage's pickle does not tell it."""
     says_dtype = t._storage.aval.dtype is t.dtype and t.dtype in names.STORAGE_OF_DTYPE
     return t._storage, None if says_dtype else t.dtype
 
 
 def bytes_of(storage: Any) -> bytes:
-    """Return what ``torch.save`` writes of a storage, in the format before the zip archives."""
+    """Return the bytes that ``torch.save`` writes for a storage, in the format before zip archives."""
     file = io.BytesIO()
     saving.save(storage, file, pickle, 2, archive=False, byteorder=True)
     return file.getvalue()
 
 
 def storage_of(data: bytes) -> Any:
-    """Return the storage in these bytes. The first tensor that is made of it gives its memory a form."""
+    """Return the storage of these bytes. The first tensor that is made of all of it determines its dtype and shape."""
     return rebuild.awaited(loading.load(io.BytesIO(data), None, pickle, False, False, {}))
 
 
-# cloudpickle writes a function by its name where the module that it says it is of has been imported.
+# The package cloudpickle writes a function by name only if the module it claims to be from has been imported.
 for _function in (*rebuild.FUNCTIONS.values(), rebuild._rebuild_from_type_v2):
     importlib.import_module(_function.__module__)

@@ -1,4 +1,4 @@
-"""What the functions named in checkpoints do here: tensors from storages, checked, for whoever wrote the file may lie."""
+"""The rebuild functions that checkpoints name: tensors from storages, with checks, since a file cannot be trusted."""
 from __future__ import annotations
 
 import contextlib
@@ -25,10 +25,10 @@ MAX_DIMS, MAX_SIZE = 64, 2 ** 63
 
 
 class Stored(UntypedStorage):
-    """A storage of a checkpoint while its pickle is read; in the end it is what it derives from.
+    """A storage of a checkpoint while its pickle is read; afterwards its class becomes the base class.
 
-    Its content takes the dtype and shape of the first tensor that shows it, and only then goes to its device. Where
-    ``filled`` is False the content is read after the pickle, and ``move`` is called then.
+    The content takes the dtype and shape of the first tensor that shows it, and only then moves to its device. If ``filled``
+    is False the elements are read after the pickle, and ``finish`` is called then.
     """
 
     def __init__(self, content: Storage, dtype: dtype_class | None, restore: Callable | None = None, *, filled: bool = True):
@@ -38,13 +38,14 @@ class Stored(UntypedStorage):
         self.views: list[View] = []
 
     def settle(self) -> None:
-        """Put the content, and what shows it already, where it belongs."""
+        """Move the content, and the tensors that show it, to their device."""
         if self.restore is None or not self.filled:
             return
         try:
             made, self.restore = self.restore(UntypedStorage(self.content)), None
         except Exception as e:
-            e.not_the_pickles = True        # type: ignore[attr-defined]    # but map_location's, or the machine's
+            # type: ignore[attr-defined]  (the error is map_location's or the machine's, rather than the pickle's)
+            e.not_the_pickles = True
             raise
         if not isinstance(made, UntypedStorage):
             raise TypeError(f"map_location must return a storage or None, but returned a {type(made).__name__}")
@@ -52,7 +53,7 @@ class Stored(UntypedStorage):
             self._become(made._storage)
 
     def finish(self) -> None:
-        """Put the content where it belongs, if no tensor has asked for it, and forget about the checkpoint."""
+        """Move the content if no tensor has caused that, and become a plain storage."""
         self.filled = True
         self.settle()
         found = {"_storage": self.content}
@@ -70,7 +71,7 @@ class Stored(UntypedStorage):
             view.aval = engine.aval_of(view.aval.shape, view.aval.np, there.aval.device)
 
     def give_form(self, dtype: dtype_class, shape: tuple[int, ...]) -> None:
-        """Return the content another dtype and shape over the same bytes, where that is free; no tensor shows all of it yet."""
+        """Give the content another dtype and shape over the same bytes, if that needs no copy. No tensor shows all of it yet."""
         aval = engine.aval_of(shape, dtype.np, self.content.aval.device)
         if aval is not self.content.aval:
             self.content.give_form(aval)
@@ -85,7 +86,7 @@ def _dims(what: str, given: Any) -> tuple[int, ...]:
 
 
 def _geometry(offset: Any, size: Any, stride: Any, dtype: dtype_class) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Offset, size and stride of a tensor, once they are known to be such."""
+    """Check the offset, size and stride of a tensor, and return them as integers."""
     size, stride, (offset,) = _dims("size", size), _dims("stride", stride), _dims("storage offset", (offset,))
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: size {size}, stride {stride}")
@@ -97,7 +98,7 @@ def _geometry(offset: Any, size: Any, stride: Any, dtype: dtype_class) -> tuple[
 
 
 def awaited(found: Any) -> Any:
-    """Return the storage of a plain pickle, which takes the form of the first tensor that is made of all of it."""
+    """Return the storage of a plain pickle, whose dtype and shape the first tensor of all of it determines."""
     if isinstance(found, (TypedStorage, UntypedStorage)):
         found.__dict__["_stored"] = _shown(found)
         found.__dict__["_stored"].shown = False
@@ -105,10 +106,10 @@ def awaited(found: Any) -> Any:
 
 
 def _shown(given: Any) -> Stored:
-    """Return a storage that is no checkpoint's as one of a checkpoint, whose form stays."""
+    """Wrap a storage that is no checkpoint's, and whose dtype and shape stay."""
     if isinstance(given, Stored):
         return given
-    if isinstance(given, Storage):      # of a process of this program
+    if isinstance(given, Storage):      # Another process of this program sent the storage.
         made = Stored(given, given.aval.dtype)
     elif isinstance(given, TypedStorage):
         made = Stored(given._untyped_storage._storage, given.dtype)
@@ -145,9 +146,9 @@ def _tensor(given: Any, offset: Any, size: Any, stride: Any, dtype: dtype_class,
 
 
 def _count_as_written(t: Tensor, may_share: bool) -> None:
-    """Give a tensor version 1, as PyTorch does, which sets the storage of a tensor without elements.
+    """Set a tensor's version to 1, as in PyTorch, which sets the storage of an empty tensor.
 
-    ``may_share``: whether others may show the same memory, as after ``copy.copy``; theirs stays.
+    With ``may_share`` other tensors may show the memory, as after ``copy.copy``; they keep their versions.
     """
     if may_share:
         storage.own_version(t, 1)
@@ -156,7 +157,7 @@ def _count_as_written(t: Tensor, may_share: bool) -> None:
 
 
 def _finished(t: Tensor, stored: Stored, metadata: Any) -> Tensor:
-    """Return the tensor with what PyTorch computes lazily done: conjugation and negation are flags there."""
+    """Apply the conjugation and negation that PyTorch stores as lazy flags."""
     for flag, method in (("conj", "conj_physical"), ("neg", "neg")):
         if metadata and metadata.get(flag):
             if not stored.filled:
@@ -166,7 +167,7 @@ def _finished(t: Tensor, stored: Stored, metadata: Any) -> Tensor:
 
 
 def _affordable(t: Tensor) -> Tensor:
-    """Return the tensor, unless it is a small storage expanded into something enormous."""
+    """Return the tensor; RuntimeError if it is a small storage expanded to a huge size."""
     room = t._storage.aval.nbytes
     if storage.aval_of(t).nbytes > room + 2 ** 24:
         raise RuntimeError(f"A tensor in the checkpoint of size {tuple(t.shape)} has only {room} bytes to show")
@@ -180,7 +181,7 @@ def _rebuild_tensor(storage: Stored, storage_offset: int, size: Any, stride: Any
 
 def _rebuild_tensor_v2(storage: Stored, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any,
                        metadata: Any = None) -> Tensor:
-    """Return a tensor that shows a part of a storage of its own dtype."""
+    """Return a tensor that shows a part of a storage, with the storage's dtype."""
     dtype = storage.aval.dtype if isinstance(storage, Storage) else getattr(storage, "dtype", None)
     if dtype is None:
         raise RuntimeError("A tensor in the checkpoint does not say its dtype")
@@ -189,14 +190,14 @@ def _rebuild_tensor_v2(storage: Stored, storage_offset: int, size: Any, stride: 
 
 def _rebuild_tensor_v3(storage: Stored, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any,
                        dtype: dtype_class, metadata: Any = None) -> Tensor:
-    """Return a tensor that shows a part of a storage of bytes."""
+    """Return a tensor of ``dtype`` that shows a part of a storage of bytes."""
     if not isinstance(dtype, dtype_class):
         raise RuntimeError(f"A tensor in the checkpoint has {names.shown(dtype)} where its dtype should be")  # noqa: TRY004
     return _tensor(storage, storage_offset, size, stride, dtype, requires_grad, metadata)
 
 
 def _showing_the_same(made: Any, t: Tensor) -> Any:
-    """Return an alias just made of a tensor, with the view that its storage knows of."""
+    """Give ``made``, a new alias of a tensor, the view that the storage has registered."""
     storage.show(made, made._storage, t._view)
     return made
 
@@ -209,12 +210,12 @@ def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -
 
 
 def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Parameter:
-    """Return a parameter with what the user has set on it."""
+    """Return a parameter with the attributes that the user set."""
     return set_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
 
 
 def _rebuild_from_type_v2(func: Callable, new_type: type, args: tuple, state: Any) -> Any:
-    """Return a tensor of a subclass, or with attributes."""
+    """Return a tensor of a subclass, or one with attributes."""
     if func not in FUNCTIONS.values():
         raise RuntimeError(f"A tensor in the checkpoint is made by {names.shown(func)}, which makes no tensors")
     t = func(*args)
@@ -230,7 +231,7 @@ def _rebuild_from_type_v2(func: Callable, new_type: type, args: tuple, state: An
 
 
 def set_state(t: Any, state: Any) -> Any:
-    """Set what the user had set on a tensor: its attributes, or (attributes, slots)."""
+    """Set the attributes that the user had set on a tensor: a dict, or (attributes, slots)."""
     attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
     for given in (attributes, slots):
         for key, value in (given or {}).items():
@@ -241,7 +242,7 @@ def set_state(t: Any, state: Any) -> Any:
 
 
 def _rebuild_meta_tensor_no_storage(dtype: dtype_class, size: Any, stride: Any, requires_grad: bool) -> Tensor:
-    """Return a tensor without elements."""
+    """Return a meta tensor, which has no elements."""
     _, size, stride = _geometry(0, size, stride, dtype)
     n = extent(size, stride)
     _geometry(0, (n,), (1,), dtype)
@@ -252,20 +253,20 @@ def _rebuild_meta_tensor_no_storage(dtype: dtype_class, size: Any, stride: Any, 
 
 
 def _rebuild_device_tensor_from_cpu_tensor(data: Tensor, dtype: dtype_class, device: str, requires_grad: bool) -> Tensor:
-    """Return a tensor of a device whose storages PyTorch does not write."""
+    """Return a tensor on a device whose storages PyTorch does not save."""
     moved = _affordable(data).to(dtype=dtype, device=locations.place_of(device))     # type: ignore[attr-defined]
     return with_grad(moved, requires_grad)
 
 
 def _rebuild_device_tensor_from_numpy(data: np.ndarray, dtype: dtype_class, device: str, requires_grad: bool) -> Tensor:
-    """Return the same, as older versions of PyTorch wrote it."""
+    """Return a tensor on such a device from an array, as older versions of PyTorch saved it."""
     if not isinstance(data, np.ndarray):
         raise RuntimeError(f"A tensor in the checkpoint has a {type(data).__name__} where its elements should be")  # noqa: TRY004
     return _rebuild_device_tensor_from_cpu_tensor(from_host(data.copy()), dtype, device, requires_grad)
 
 
 def _get_layout(name: str) -> Any:
-    """Return the layout called ``name``."""
+    """Return the layout of a name."""
     found = {repr(known): known for known in IN_WORDS}.get(name)
     if found is None:
         raise NotImplementedError(f"jtorch has no tensors of the layout {name}")
@@ -279,7 +280,7 @@ def _absent(kind: str) -> Callable:
 
 
 def _rebuild_sparse_tensor(layout: Any, data: tuple) -> Any:
-    """Return a sparse tensor of its indices, values and size."""
+    """Return a sparse tensor from its indices, values and size."""
     from jtorch.sparse.saving import rebuilt, unchecked
     if _of_thread.later is None:
         return rebuilt(layout, data)
@@ -297,7 +298,7 @@ _of_thread = _OfThread()
 
 @contextlib.contextmanager
 def before_elements() -> Iterator[list[Callable[[], Any]]]:
-    """Collect what is left to do about tensors that are made while their storages have no elements yet."""
+    """Collect the tasks that wait for the elements of storages which the pickle creates empty."""
     before, _of_thread.later = _of_thread.later, []
     try:
         yield _of_thread.later

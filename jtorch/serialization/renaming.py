@@ -1,4 +1,4 @@
-"""Pickles that a Pickler in C has written, with the names of jtorch's classes and functions replaced by PyTorch's."""
+"""Renaming in pickles that a Pickler in C wrote: the names of jtorch's classes and functions become PyTorch's."""
 from __future__ import annotations
 
 import pickletools
@@ -11,7 +11,7 @@ from jtorch.serialization.names import torch_name
 
 
 def renamed(data: bytes) -> bytes:
-    """Return the pickle with PyTorch's names. It gets no frames, whose lengths would be others."""
+    """Return the pickle with PyTorch's names, and without frames, whose lengths would change."""
     return b"".join(_renamed_parts(data)) if b"jtorch" in data else data
 
 
@@ -32,7 +32,7 @@ def _renamed_parts(data: bytes) -> Iterator[bytes]:
 
 
 class _Texts:
-    """The two texts that were put on the stack last, from the pickle or from its memo."""
+    """The last two strings on the stack, from the pickle or its memo."""
 
     def __init__(self) -> None:
         self.last: tuple[Any, Any] = (None, None)
@@ -40,7 +40,7 @@ class _Texts:
         self.memo: dict[int, Any] = {}
 
     def note(self, code: str, given: Any) -> None:
-        """Follow an opcode."""
+        """Update the state for one opcode."""
         if code == "MEMOIZE":
             self.memo[len(self.memo)] = self.top
         elif code in ("BINPUT", "LONG_BINPUT", "PUT"):

@@ -1,4 +1,4 @@
-"""torch.save: the pickle first, then the storages it refers to, into a zip archive or the older stream of pickles."""
+"""torch.save: writes the pickle, then the storages, to a zip archive or the older stream of pickles."""
 from __future__ import annotations
 
 import contextlib
@@ -18,7 +18,7 @@ from jtorch.serialization.settings import Settings, of_thread
 
 
 def is_path(f: Any) -> bool:
-    """Return whether a file is given by its name."""
+    """Return whether a file is given by its path."""
     return isinstance(f, (str, os.PathLike))
 
 
@@ -35,13 +35,13 @@ def _opened(f: Any):
 
 
 def check_target(f: Any) -> None:
-    """AttributeError for what can be no file."""
+    """Raise AttributeError unless ``f`` is a path or a file-like object."""
     if not is_path(f) and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
 
 
 def save(obj: Any, f: Any, pickle_module: Any, protocol: int, archive: bool, byteorder: bool) -> None:
-    """Save an object; see ``torch.save``."""
+    """Save an object. See ``torch.save``."""
     check_target(f)
     if not archive and of_thread.skip_data:
         raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
@@ -55,7 +55,7 @@ def save(obj: Any, f: Any, pickle_module: Any, protocol: int, archive: bool, byt
 
 
 def _root(f: Any) -> str:
-    """Return the folder in which an archive's records are: the file's name without its extension."""
+    """Return the folder of an archive's records: the file's name without its extension."""
     name = os.fsdecode(os.path.basename(os.fspath(f))) if is_path(f) else ""
     return (os.path.splitext(name)[0] or name) if name.isascii() and name else "archive"
 

@@ -1,4 +1,4 @@
-"""What is set for all saves and loads: checksums, byte order, memory mapping, leaving data out."""
+"""Settings of all saves and loads: checksums, byte order, memory mapping, and skipping data."""
 from __future__ import annotations
 
 import enum
@@ -10,7 +10,7 @@ MAP_PRIVATE, MAP_SHARED = getattr(mmap, "MAP_PRIVATE", None), getattr(mmap, "MAP
 
 
 class LoadEndianness(enum.Enum):
-    """The byte order of a checkpoint that does not say which it has. See torch.serialization.LoadEndianness."""
+    """The byte order of a checkpoint without a record of it. See torch.serialization.LoadEndianness."""
 
     NATIVE = 1
     LITTLE = 2
@@ -18,7 +18,7 @@ class LoadEndianness(enum.Enum):
 
 
 class Settings:
-    """The values that the functions of this file read and write."""
+    """The current values of the settings."""
 
     crc32 = True
     alignment = 64
@@ -39,31 +39,31 @@ def get_crc32_options() -> bool:
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Says whether ``torch.save`` computes a checksum for each record; without, damage to a file is not noticed."""
+    """Set whether ``torch.save`` computes a checksum for each record. Without checksums, damage to a file goes unnoticed."""
     Settings.crc32 = compute_crc32
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """Return the byte order assumed for checkpoints that do not say theirs; None is little."""
+    """Return the byte order that is assumed for checkpoints without a record of it; None means little."""
     return Settings.endianness
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Set the byte order assumed for checkpoints that do not say theirs."""
+    """Set the byte order that is assumed for checkpoints without a record of it."""
     if not isinstance(endianness, LoadEndianness) and endianness is not None:
         raise TypeError("Invalid argument type in function set_default_load_endianness")
     Settings.endianness = endianness
 
 
 def get_default_mmap_options() -> int | None:
-    """How ``torch.load(mmap=True)`` maps files."""
+    """Return the flags with which ``torch.load(mmap=True)`` maps files."""
     return Settings.mmap_flags
 
 
 class set_default_mmap_options:
-    """How ``torch.load(mmap=True)`` maps files from now on, or in a ``with`` block.
+    """Set the flags with which ``torch.load(mmap=True)`` maps files, from now on or in a ``with`` block.
 
-    With ``mmap.MAP_SHARED`` what is written to a loaded tensor goes to the file; with ``mmap.MAP_PRIVATE`` it does not.
+    With ``mmap.MAP_SHARED`` a write to a loaded tensor changes the file; with ``mmap.MAP_PRIVATE`` it does not.
     """
 
     def __init__(self, flags: int):
@@ -83,7 +83,7 @@ class set_default_mmap_options:
 
 
 class skip_data:
-    """A ``with`` block in which ``torch.save`` leaves room for the elements but writes none, and ``torch.load`` reads none."""
+    """A block in which ``torch.save`` reserves space for elements without writing them, and ``torch.load`` reads none."""
 
     def __init__(self, materialize_fake_tensors: bool = False):
         self.materialize_fake_tensors = materialize_fake_tensors

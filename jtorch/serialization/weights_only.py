@@ -1,8 +1,8 @@
-"""The unpickler of ``torch.load(weights_only=True)``: a small machine that calls nothing outside a list.
+"""The unpickler of ``torch.load(weights_only=True)``, which calls only functions on a list.
 
-Python's own unpickler calls whatever a pickle names. This one knows the instructions of protocol 2 that state dicts need;
-a name means what the list below says it means and nothing is imported; only functions on the list are called, with
-arguments that have been looked at; and a dict key may not be so large that hashing it is the attack.
+Python's unpickler calls any function that a pickle names. This one executes only the opcodes of protocol 2 that state dicts
+need. A name means the object that the list below gives it, and nothing is imported. Only functions on the list are called,
+with checked arguments. Dict keys have limited size, because hashing a huge key would be an attack.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from jtorch.tensor import Parameter, Tensor
 
 UnpicklingError = pickle.UnpicklingError
 
-# Never allowed, even if the user asks for it.
+# These modules are never allowed, even if the user lists them.
 _BLOCKED = ("sys", "os", "posix", "nt")
 
 _marked: list[Any] = []
@@ -34,25 +34,36 @@ _marked: list[Any] = []
 
 
 def add_safe_globals(safe_globals: list[Callable | tuple[Callable, str]]) -> None:
-    """Allow classes and functions in ``weights_only`` loads: each as it is, or as (class, the full name in checkpoints).
+    """Allow classes and functions in ``weights_only`` loads. See torch.serialization.add_safe_globals.
 
-    Functions may then be called by a checkpoint, and classes instantiated. See torch.serialization.add_safe_globals.
+    A checkpoint may then call these functions and instantiate these classes.
+
+    Args:
+        safe_globals: classes and functions, or tuples of one and its full name in checkpoints.
+
+    >>> class Config:
+    ...     pass
+    >>> torch.serialization.add_safe_globals([Config])
+    >>> Config in torch.serialization.get_safe_globals()
+    True
+    >>> torch.serialization.clear_safe_globals()
+
     """
     _marked.extend(g for g in safe_globals if g not in _marked)
 
 
 def get_safe_globals() -> list[Callable | tuple[Callable, str]]:
-    """What the user has allowed."""
+    """Return the classes and functions that the user has allowed."""
     return list(_marked)
 
 
 def clear_safe_globals() -> None:
-    """Allow only what is allowed by default again."""
+    """Reset the allowed classes and functions to the defaults."""
     _marked.clear()
 
 
 class safe_globals:
-    """A ``with`` block in which classes and functions are allowed. See torch.serialization.safe_globals."""
+    """A block in which further classes and functions are allowed. See torch.serialization.safe_globals."""
 
     def __init__(self, safe_globals: list[Callable | tuple[Callable, str]]):
         self.safe_globals = safe_globals
@@ -65,7 +76,7 @@ class safe_globals:
 
 
 def _users() -> dict[str, Any]:
-    """What the user allows, by the name it has in checkpoints."""
+    """Return the objects that the user allows, by their names in checkpoints."""
     found = {}
     for g in _marked:
         if isinstance(g, tuple):
@@ -101,7 +112,7 @@ def _complex(real: float, imag: float = 0.0) -> complex:
     return complex(real, imag)
 
 
-# What a call of an allowed name does. A name that is not here is only a name: it may be an argument.
+# Maps an allowed name to the function that its call runs. Other names can only be arguments.
 _CALLS: dict[Any, Callable] = {
     OrderedDict: OrderedDict, Counter: Counter, set: set, bytearray: _bytearray, complex: _complex, Size: Size,
     device_class: device_class, rebuild._rebuild_from_type_v2: rebuild._rebuild_from_type_v2,
@@ -111,7 +122,7 @@ _HASHING = (OrderedDict, Counter, set)
 
 @cache
 def allowed() -> dict[str, Any]:
-    """What is allowed by default, by the name it has in checkpoints."""
+    """Return the objects that are allowed by default, by their names in checkpoints."""
     found: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "torch.nn.parameter.Parameter": Parameter,
         "torch.serialization._get_layout": rebuild._get_layout, "torch.Size": Size, "torch.Tensor": Tensor,
@@ -124,7 +135,7 @@ def allowed() -> dict[str, Any]:
 
 
 def unsafe_globals(pickled: bytes) -> list[str]:
-    """Return the names in a pickle that are not allowed. Nothing is run; names that the pickle computes are not seen."""
+    """Return the names in a pickle that are not allowed, without running it; names that the pickle computes are not found."""
     import pickletools
     found = set()
     for opcode, arg, _ in pickletools.genops(io.BytesIO(pickled)):
@@ -141,7 +152,7 @@ _KEY_BUDGET = 3_000_000
 
 
 class Unpickler:
-    """Reads one pickle from a file; ``persistent_load(id)`` gives the storages. See the top of this file."""
+    """Reads one pickle from a file; ``persistent_load(id)`` returns the storages. See the module's docstring."""
 
     def __init__(self, file: Any, persistent_load: Callable[[Any], Any] | None = None, encoding: str = "utf-8"):
         self.file, self.persistent_load, self.encoding = file, persistent_load, encoding
@@ -153,7 +164,7 @@ class Unpickler:
         self.key_budget = _KEY_BUDGET
 
     def load(self) -> Any:
-        """Return the object. UnpicklingError if the pickle asks for what is not allowed, or makes no sense."""
+        """Return the object; UnpicklingError if the pickle is damaged or needs something that is not allowed."""
         try:
             return self._run()
         except (UnpicklingError, EOFError, RuntimeError, OSError, Warning):
@@ -177,32 +188,32 @@ class Unpickler:
     # ---- reading arguments of instructions
 
     def read(self, n: int) -> bytes:
-        """Exactly ``n`` bytes."""
+        """Read exactly ``n`` bytes."""
         data = self.file.read(n)
         if len(data) != n:
             raise EOFError("Ran out of input")
         return data
 
     def number(self, form: struct.Struct) -> Any:
-        """Return a number in the form that an instruction has it in."""
+        """Read a number in an opcode's format."""
         return form.unpack(self.read(form.size))[0]
 
     def line(self) -> str:
-        """Return the rest of the line."""
+        """Read the rest of the line."""
         data = self.file.readline()
         if not data.endswith(b"\n"):
             raise EOFError("Ran out of input")
         return data[:-1].decode()
 
     def since_mark(self) -> list[Any]:
-        """What has been pushed since the last mark."""
+        """Pop the items that were pushed since the last mark."""
         items, self.stack = self.stack, self.marks.pop()
         return items
 
     # ---- names and calls
 
     def named(self) -> None:
-        """GLOBAL: what the list has under a name."""
+        """Execute GLOBAL: push the allowed object of a name."""
         module, name = names.python3_name(self.line(), self.line())
         path = f"{module}.{name}"
         if module in _BLOCKED:
@@ -219,7 +230,7 @@ class Unpickler:
                                   "trust this class/function.")
 
     def call(self) -> None:
-        """REDUCE: a call of something on the list."""
+        """Execute REDUCE: call an allowed function."""
         args, function = self.stack.pop(), self.stack.pop()
         if type(args) is not tuple:
             raise UnpicklingError(f"the arguments of a call are a {type(args).__name__}, not a tuple")
@@ -233,7 +244,7 @@ class Unpickler:
         self.stack.append(function(*args))
 
     def check_members(self, args: tuple) -> None:
-        """What an OrderedDict, Counter or set is made of: lists and dicts of keys whose hashes can be afforded."""
+        """Check the arguments of OrderedDict, Counter and set: lists and dicts with keys that are cheap to hash."""
         for container in args:
             if type(container) not in (list, tuple, dict):
                 raise UnpicklingError(f"a collection is to be made of a {type(container).__name__}")
@@ -241,7 +252,7 @@ class Unpickler:
                 self.check_key(tuple(item) if type(item) is list else item)
 
     def new(self) -> None:
-        """NEWOBJ: an object of a class that the user allows, or a parameter."""
+        """Execute NEWOBJ: create a parameter, or an object of a class that the user allows."""
         args, cls = self.stack.pop(), self.stack.pop()
         if cls is Parameter:
             self.stack.append(rebuild._rebuild_parameter(args[0], args[1] if len(args) > 1 else True, None))
@@ -252,7 +263,7 @@ class Unpickler:
                                   f"got {names.shown(cls)}")
 
     def build(self) -> None:
-        """BUILD: the attributes of an OrderedDict, or of an object of a class that the user allows."""
+        """Execute BUILD: set the attributes of an OrderedDict, or of an object of a class that the user allows."""
         state, thing = self.stack.pop(), self.stack[-1]
         if type(thing) is OrderedDict and type(state) is dict:
             thing.__dict__.update(state)
@@ -265,11 +276,11 @@ class Unpickler:
     # ---- containers
 
     def append(self) -> None:
-        """APPEND: one item to a list."""
+        """Execute APPEND: append an item to a list."""
         self._list_below([self.stack.pop()], "append to")
 
     def extend(self) -> None:
-        """APPENDS: all items since the mark to a list."""
+        """Execute APPENDS: append the items since the mark to a list."""
         self._list_below(self.since_mark(), "extend")
 
     def _list_below(self, items: list, verb: str) -> None:
@@ -278,12 +289,12 @@ class Unpickler:
         self.stack[-1].extend(items)
 
     def set_item(self) -> None:
-        """SETITEM: one item of a dict."""
+        """Execute SETITEM: set an item of a dict."""
         value, key = self.stack.pop(), self.stack.pop()
         self._set_items([key, value], "SETITEM")
 
     def set_items(self) -> None:
-        """SETITEMS: all pairs since the mark into a dict."""
+        """Execute SETITEMS: set the pairs since the mark in a dict."""
         self._set_items(self.since_mark(), "SETITEMS")
 
     def _set_items(self, items: list, instruction: str) -> None:
@@ -296,7 +307,7 @@ class Unpickler:
             target[items[i]] = items[i + 1]
 
     def check_key(self, key: Any) -> None:
-        """UnpicklingError for keys that take too long to hash: tuples of tuples of …, and integers made to collide."""
+        """Raise UnpicklingError for keys that take too long to hash: deeply nested tuples, and integers made to collide."""
         kind = type(key)
         if kind is str or (kind is int and key.bit_length() <= 60):
             return
@@ -314,7 +325,7 @@ class Unpickler:
     # ---- everything else
 
     def stored(self) -> None:
-        """BINPERSID: a storage."""
+        """Execute BINPERSID: push a storage."""
         saved = self.stack.pop()
         if type(saved) is not tuple:
             raise UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved)}")
@@ -326,17 +337,17 @@ class Unpickler:
         self.stack.append(self.persistent_load(saved))
 
     def python2_string(self) -> None:
-        """SHORT_BINSTRING: a string of Python 2."""
+        """Execute SHORT_BINSTRING: push a string of Python 2."""
         data = self.read(self.read(1)[0])
         self.stack.append(data if self.encoding == "bytes" else data.decode(self.encoding))
 
     def mark(self) -> None:
-        """MARK: a new stack until the mark is looked for."""
+        """Execute MARK: begin a new stack."""
         self.marks.append(self.stack)
         self.stack = []
 
     def check_protocol(self) -> None:
-        """PROTO: any, though only the instructions of protocol 2 are known."""
+        """Execute PROTO: accept any protocol, and warn for another than 2, whose opcodes are known."""
         protocol = self.read(1)[0]
         if protocol != 2:
             warned.warn(f"Detected pickle protocol {protocol} in the checkpoint, which was not the default pickle protocol "
@@ -345,7 +356,7 @@ class Unpickler:
 
 
 def _set_state(thing: Any, state: Any) -> None:
-    """What BUILD does to an object of a class that the user allows, as Python's own unpickler does it."""
+    """Set the state of an object of an allowed class, as Python's unpickler does."""
     own = getattr(thing, "__setstate__", None)
     if own is not None:
         own(state)
@@ -359,7 +370,7 @@ def _set_state(thing: Any, state: Any) -> None:
 def _push(make: Callable[[Unpickler], Any]) -> Callable[[Unpickler], None]:
     def push(machine: Unpickler) -> None:
         made = make(machine)
-        machine.stack.append(made)      # only now: making it may have changed the stack
+        machine.stack.append(made)      # The stack is read here, since ``make`` may have replaced it.
     return push
 
 
@@ -384,7 +395,7 @@ _OPERATIONS: dict[bytes, Callable[[Unpickler], Any]] = {
     pickle.APPEND: Unpickler.append, pickle.APPENDS: Unpickler.extend, pickle.SETITEM: Unpickler.set_item,
     pickle.SETITEMS: Unpickler.set_items, pickle.BINPERSID: Unpickler.stored, pickle.MARK: Unpickler.mark,
     pickle.SHORT_BINSTRING: Unpickler.python2_string, pickle.PROTO: Unpickler.check_protocol,
-    pickle.STOP: Unpickler.load,        # never looked up: it ends the run
+    pickle.STOP: Unpickler.load,        # The opcode STOP ends the run, so its entry is never used.
     pickle.TUPLE: _push(lambda m: tuple(m.since_mark())),
     pickle.TUPLE1: _tuple(1), pickle.TUPLE2: _tuple(2), pickle.TUPLE3: _tuple(3),
     pickle.NONE: _push(lambda m: None), pickle.NEWFALSE: _push(lambda m: False), pickle.NEWTRUE: _push(lambda m: True),

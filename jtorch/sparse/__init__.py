@@ -1,4 +1,4 @@
-"""torch.sparse: tensors of which some elements are stored, by places (COO), by rows (CSR) or by columns (CSC)."""
+"""torch.sparse: sparse tensors by coordinates (COO), by rows (CSR) or by columns (CSC)."""
 from __future__ import annotations
 
 from typing import Any
@@ -18,24 +18,66 @@ from jtorch.tensor import Tensor
 
 
 def mm(mat1: Any, mat2: Tensor, reduce: str | None = None) -> Tensor:
-    """Return a product of a sparse matrix with a dense or a sparse one. See torch.sparse.mm.
+    """Multiply a sparse matrix by a dense or sparse one. See torch.sparse.mm.
 
-    ``reduce`` (``sum``, ``mean``, ``amax``, ``amin``): what is done with the terms of an element; of CSR matrices.
+    Args:
+        mat1: a matrix (n, m), sparse unless ``mat2`` is.
+        mat2: a matrix (m, p) of the same dtype.
+        reduce: ``sum``, ``mean``, ``amax`` or ``amin``: the reduction of the terms of an element, for CSR matrices.
 
-        >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 2))
-        tensor([[1., 1.],
-                [1., 1.]])
+    Returns:
+        A matrix (n, p), sparse if both are.
+
+    Raises:
+        RuntimeError: sizes or dtypes that do not fit.
+
+    >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 2))
+    tensor([[1., 1.],
+            [1., 1.]])
+
     """
     return _matmul(mat1, mat2) if reduce is None else _reduced(mat1, mat2, reduce)
 
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
-    """``beta * mat + alpha * (mat1 @ mat2)`` of a sparse ``mat1``. See torch.sparse.addmm."""
+    """Compute ``beta * mat + alpha * (mat1 @ mat2)``. See torch.sparse.addmm.
+
+    Args:
+        mat: a matrix (n, p), sparse if ``mat1`` and ``mat2`` are.
+        mat1: a sparse matrix (n, m).
+        mat2: a matrix (m, p).
+        beta: the factor of ``mat``.
+        alpha: the factor of the product.
+
+    Returns:
+        A matrix (n, p).
+
+    >>> torch.sparse.addmm(torch.ones(2, 2), torch.eye(2).to_sparse(), torch.ones(2, 2))
+    tensor([[2., 2.],
+            [2., 2.]])
+
+    """
     return _addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Tensor:
-    """Return the sum of a COO tensor, over some dims or all. See torch.sparse.sum."""
+    """Sum a COO tensor over some dims or all. See torch.sparse.sum.
+
+    Args:
+        input: a COO tensor.
+        dim: one dim or several; all, if None.
+        dtype: the dtype of the sum.
+
+    Returns:
+        A COO tensor if a sparse dim is left, else a dense one.
+
+    Raises:
+        RuntimeError: a tensor of another layout.
+
+    >>> torch.sparse.sum(torch.eye(3).to_sparse())
+    tensor(3.)
+
+    """
     if not isinstance(input, _tensor.CooTensor):
         raise _expected(input, "coalesce") if _is_sparse(input) else RuntimeError("coalesce expected sparse coordinate "
                                                                                   "tensor layout "
@@ -44,12 +86,28 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Tensor:
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """Softmax of the values along a dim; elements that are not there count as minus infinity. See torch.sparse.softmax."""
+    """Compute the softmax of the stored values along a dim. See torch.sparse.softmax.
+
+    Elements that are not stored count as minus infinity.
+
+    Args:
+        input: a COO tensor.
+        dim: the dim.
+        dtype: the dtype of the computation and the result.
+
+    Returns:
+        A COO tensor of the same shape.
+
+    >>> torch.sparse.softmax(torch.eye(2).to_sparse(), 1).to_dense()
+    tensor([[1., 0.],
+            [0., 1.]])
+
+    """
     return _softmax(input, dim, dtype, log=False)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """Return the logarithm of ``softmax``. See torch.sparse.log_softmax."""
+    """Compute the logarithm of ``softmax``. See torch.sparse.log_softmax, and ``softmax`` for the arguments."""
     return _softmax(input, dim, dtype, log=True)
 
 
@@ -63,24 +121,24 @@ as_sparse_gradcheck = _refused("sparse.as_sparse_gradcheck", "gradcheck of a fun
 
 
 class check_sparse_tensor_invariants:      # noqa: N801
-    """Whether constructors check that indices are within bounds. See torch.sparse.check_sparse_tensor_invariants."""
+    """A setting: whether constructors check that indices are within bounds. See torch.sparse.check_sparse_tensor_invariants."""
 
     def __init__(self, enable: bool = True):
         self.on, self.before = enable, False
 
     @staticmethod
     def is_enabled() -> bool:
-        """Return whether they do."""
+        """Return whether constructors check indices."""
         return creation.invariants[0]
 
     @staticmethod
     def enable() -> None:
-        """From now on they do."""
+        """Enable the checks."""
         creation.invariants[0] = True
 
     @staticmethod
     def disable() -> None:
-        """From now on they do not."""
+        """Disable the checks."""
         creation.invariants[0] = False
 
     def __enter__(self) -> check_sparse_tensor_invariants:

@@ -1,4 +1,4 @@
-"""From one layout to another."""
+"""Conversion between layouts."""
 from __future__ import annotations
 
 from typing import Any
@@ -13,12 +13,12 @@ from jtorch.tensor import Tensor
 
 
 def take(values: Tensor, at: np.ndarray, like: Tensor | None = None) -> Tensor:
-    """Return some of the values."""
+    """Return the values at some positions."""
     return functions.index_select(values, 0, places.tensor(at, values))
 
 
 def summed(values: Tensor, at: np.ndarray, n: int) -> Tensor:
-    """Sums of the values that have the same number."""
+    """Sum the values that have the same number in ``at``; return ``n`` sums."""
     if len(at) == n and np.array_equal(at, np.arange(n)):
         return values
     zeros = functions.zeros((n, *values.shape[1:]), dtype=values.dtype, device=values.device)
@@ -28,7 +28,7 @@ def summed(values: Tensor, at: np.ndarray, n: int) -> Tensor:
 
 
 def coalesce(t: CooTensor) -> CooTensor:
-    """Return each element once, in order. See torch.Tensor.coalesce."""
+    """Sum duplicate elements, and sort the elements by index. See torch.Tensor.coalesce."""
     if t.coalesced:
         return t
     sizes = tuple(t.shape)[:t.sparse_dim()]
@@ -38,7 +38,7 @@ def coalesce(t: CooTensor) -> CooTensor:
 
 
 def as_coo(t: SparseTensor) -> CooTensor:
-    """Return the same in COO, coalesced if it was compressed."""
+    """Return a tensor in COO layout, coalesced if it was compressed."""
     if isinstance(t, CooTensor):
         return t
     starts, others = map(places.host, t.stored_indices)
@@ -51,7 +51,7 @@ def as_coo(t: SparseTensor) -> CooTensor:
 
 
 def compressed(t: SparseTensor, wanted: layout) -> CompressedTensor:
-    """Return the same in CSR or CSC."""
+    """Return a matrix in CSR or CSC layout."""
     if t.layout is wanted:
         return t        # type: ignore[return-value]
     t = as_coo(t)
@@ -68,7 +68,7 @@ def compressed(t: SparseTensor, wanted: layout) -> CompressedTensor:
 
 
 def to_dense(t: SparseTensor) -> Tensor:
-    """Return all elements. See torch.Tensor.to_dense."""
+    """Return a dense tensor. See torch.Tensor.to_dense."""
     t = as_coo(t)
     k = t.sparse_dim()
     sizes, rest = tuple(t.shape)[:k], tuple(t.shape)[k:]
@@ -82,7 +82,7 @@ def to_dense(t: SparseTensor) -> Tensor:
 
 
 def from_dense(t: Tensor, sparse_dim: int | None = None) -> CooTensor:
-    """Return the elements that are not 0, in COO."""
+    """Return the nonzero elements of a dense tensor in COO layout."""
     k = t.dim() if sparse_dim is None else sparse_dim
     if t.dim() and not 0 < k <= t.dim():
         raise RuntimeError(f"sparse_dim argument must be in >0 and <={t.dim()}, but got {k}" if k <= 0 else
@@ -111,7 +111,7 @@ def to_layout(t: Any, wanted: layout | None, dense_dim: int | None = None, spars
 
 
 def like(t: SparseTensor, other: SparseTensor) -> SparseTensor:
-    """``t`` in the layout of another one."""
+    """Return ``t`` in the layout of ``other``."""
     return to_layout(t, other.layout)
 
 

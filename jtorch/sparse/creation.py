@@ -1,4 +1,4 @@
-"""Making sparse tensors of indices and values. See torch.sparse_coo_tensor and its kin."""
+"""Creation of sparse tensors from indices and values. See torch.sparse_coo_tensor and similar functions."""
 from __future__ import annotations
 
 from typing import Any
@@ -13,7 +13,7 @@ from jtorch.sparse import places
 from jtorch.sparse.tensor import CLASSES, CompressedTensor, CooTensor, coo, make
 from jtorch.tensor import Tensor
 
-invariants = [False]        # whether all constructors check that indices are within bounds
+invariants = [False]        # Whether all constructors check that indices are within bounds.
 
 
 def _indices(given: Any, device: Any) -> Tensor:
@@ -23,7 +23,7 @@ def _indices(given: Any, device: Any) -> Tensor:
 
 
 def _values(given: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
-    """Return the values: a view of a tensor that was given, so that its gradient goes there."""
+    """Return the values as a tensor; a view of a given tensor, so that gradients flow to it."""
     made = as_tensor(given, dtype=dtype, device=device)
     if requires_grad:
         return made.detach().requires_grad_()
@@ -32,11 +32,30 @@ def _values(given: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
 
 def sparse_coo_tensor(*args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
                       check_invariants: bool | None = None, is_coalesced: bool | None = None, **named: Any) -> CooTensor:
-    """Return a COO tensor of indices, values and a size; of a size alone one without values. See torch.sparse_coo_tensor.
+    """Return a COO tensor. See torch.sparse_coo_tensor.
+
+    Args:
+        args: ``indices``, integers of shape (sparse dims, number of values); ``values`` of shape (number of values, dense
+            dims ...); and ``size``. A size alone gives a tensor without values. Without a size, the smallest that fits is
+            used.
+        dtype: the dtype of the values.
+        device: the device.
+        requires_grad: whether autograd records operations on the tensor.
+        pin_memory: accepted and ignored.
+        check_invariants: whether to check that indices are within bounds.
+        is_coalesced: whether the indices are unique and sorted.
+        named: the same arguments by name.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        RuntimeError: shapes that do not fit, or a negative index.
 
     >>> torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2)).to_dense()
     tensor([[0., 2.],
             [3., 0.]])
+
     """
     parts = dict(zip(("indices", "values", "size"), args, strict=False), **named)
     if "values" not in parts:
@@ -78,7 +97,7 @@ def _check_form(indices: Tensor, values: Tensor, size: tuple | None) -> None:
 
 
 def _size_of(indices: Tensor, values: Tensor) -> tuple:
-    """Return the smallest size that has room."""
+    """Return the smallest size that contains all indices."""
     array = places.host(indices)
     for d, row in enumerate(array):
         if row.size and row.min() < 0:
@@ -99,7 +118,29 @@ def _check_bounds(indices: np.ndarray, size: tuple) -> None:
 def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
                              layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
                              check_invariants: bool | None = None) -> CompressedTensor:
-    """Return a CSR or CSC matrix, as ``layout`` says. See torch.sparse_compressed_tensor."""
+    """Return a CSR or CSC matrix, as ``layout`` says. See torch.sparse_compressed_tensor.
+
+    Args:
+        compressed_indices: for each row (CSR) or column (CSC) the offset of its first value, and the number of values at the
+            end.
+        plain_indices: the column (CSR) or row (CSC) of each value.
+        values: the values, of shape (number of values,).
+        size: the size; the smallest that fits, if None.
+        dtype: the dtype of the values.
+        layout: ``torch.sparse_csr`` or ``torch.sparse_csc``.
+        device: the device.
+        pin_memory: accepted and ignored.
+        requires_grad: whether autograd records operations on the matrix.
+        check_invariants: whether to check the indices.
+
+    Returns:
+        The matrix.
+
+    Raises:
+        NotImplementedError: block layouts, batches or dense dims.
+        RuntimeError: another layout.
+
+    """
     if layout in (sparse_bsr, sparse_bsc):
         raise NotImplementedError(f"{IN_WORDS[layout]} tensors are not built; torch.sparse_csr_tensor is")
     if layout not in (sparse_csr, sparse_csc):
@@ -141,11 +182,12 @@ def _check_compressed(starts: Tensor, others: Tensor, values: Tensor, shape: tup
 def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
                       device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
                       check_invariants: bool | None = None, layout: Any = None) -> CompressedTensor:
-    """Return a matrix by rows. See torch.sparse_csr_tensor.
+    """Return a CSR matrix. See torch.sparse_csr_tensor, and ``torch.sparse_compressed_tensor`` for the arguments.
 
     >>> torch.sparse_csr_tensor([0, 1, 2], [1, 0], [2.0, 3.0], (2, 2)).to_dense()
     tensor([[0., 2.],
             [3., 0.]])
+
     """
     return sparse_compressed_tensor(crow_indices, col_indices, values, size, dtype=dtype, layout=sparse_csr, device=device,
                                     requires_grad=requires_grad, check_invariants=check_invariants)
@@ -154,13 +196,19 @@ def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: An
 def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
                       device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
                       check_invariants: bool | None = None, layout: Any = None) -> CompressedTensor:
-    """Return a matrix by columns. See torch.sparse_csc_tensor."""
+    """Return a CSC matrix. See torch.sparse_csc_tensor, and ``torch.sparse_compressed_tensor`` for the arguments.
+
+    >>> torch.sparse_csc_tensor([0, 1, 2], [1, 0], [2.0, 3.0], (2, 2)).to_dense()
+    tensor([[0., 3.],
+            [2., 0.]])
+
+    """
     return sparse_compressed_tensor(ccol_indices, row_indices, values, size, dtype=dtype, layout=sparse_csc, device=device,
                                     requires_grad=requires_grad, check_invariants=check_invariants)
 
 
 def sparse_bsr_tensor(*args: Any, **kwargs: Any) -> Any:
-    """Not built."""
+    """Raise NotImplementedError: block layouts are not built."""
     raise NotImplementedError("tensors of sparse blocks are not built; torch.sparse_csr_tensor is")
 
 
@@ -172,7 +220,7 @@ __all__ = ["sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor",
 # ---------------------------------------------------------------- indices alone, as graph packages ask for them
 
 def _convert_indices_from_coo_to_csr(self: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
-    """Where the values of each of ``size`` rows begin, for rows in order."""
+    """Return the offset of the first value of each of ``size`` rows, for sorted row indices."""
     made = places.tensor(places.begins(places.host(self), size), self)
     return made.int() if out_int32 else made
 

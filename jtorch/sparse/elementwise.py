@@ -1,4 +1,4 @@
-"""Functions of each element that leave 0 as it is, sums, differences and products."""
+"""Elementwise functions that map 0 to 0, and sums, differences and products."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _OPERATORS = {"neg": "__neg__", "abs": "__abs__", "positive": "__pos__"}
 
 
 def of_values(t: SparseTensor, function: Callable) -> SparseTensor:
-    """Return the same places with other values."""
+    """Apply a function to the values, and keep the indices."""
     return t.rebuilt(function(t.stored_values))
 
 
@@ -45,7 +45,7 @@ _declare(_KEEP_ZERO, alone=True)
 
 @rule("pow", "__pow__")
 def power(t: Any, exponent: Any) -> Any:
-    """``t ** exponent`` for an exponent above 0."""
+    """Compute ``t ** exponent`` for a positive exponent."""
     if is_sparse(exponent) or not is_sparse(t):
         raise not_there("pow", (t, exponent))
     number = exponent.item() if isinstance(exponent, Tensor) else exponent
@@ -62,7 +62,7 @@ def _is_number(x: Any) -> bool:
 
 @rule("mul", "__mul__", "__rmul__", "multiply")
 def mul(a: Any, b: Any) -> Any:
-    """Return a product with a number, with a dense tensor at the places there are, or of two sparse ones at the places of both."""
+    """Multiply by a number, by a dense tensor at the stored indices, or by a sparse tensor at the common indices."""
     if not is_sparse(a):
         a, b = b, a
     if _is_number(b):
@@ -74,10 +74,10 @@ def mul(a: Any, b: Any) -> Any:
 
 
 def at_places(dense: Tensor, t: SparseTensor) -> Tensor:
-    """Return the elements of a dense tensor where a sparse one has its values."""
+    """Return a dense tensor's elements at the indices of a sparse one's values."""
     c = as_coo(t)
     rows = tuple(c.stored_indices[0].unbind(0))
-    if t.layout is not c.layout and t.layout.name == "sparse_csc":      # its values are by columns
+    if t.layout is not c.layout and t.layout.name == "sparse_csc":      # The values of a CSC matrix are ordered by columns.
         rows = tuple([places.tensor(r, c.stored_indices[0]) for r in _by_columns(t)])
     return dense[rows]      # type: ignore[index]
 
@@ -103,7 +103,7 @@ def _product(a: SparseTensor, b: SparseTensor) -> SparseTensor:
 
 @rule("div", "__truediv__", "true_divide", "divide")
 def div(a: Any, b: Any, *, rounding_mode: Any = None) -> Any:
-    """Return a quotient by a number."""
+    """Divide by a number."""
     if not is_sparse(a):
         raise not_there("reciprocal", (b,))
     if not _is_number(b):
@@ -121,7 +121,7 @@ def _require_same_size(a: Any, b: Any, name: str) -> None:
 
 @rule("add", "__add__")
 def add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
-    """Return a sum of two sparse tensors, or of a dense and a sparse one."""
+    """Add two sparse tensors, or a sparse tensor to a dense one."""
     if is_sparse(a) and is_sparse(b):
         return _sum(a, b, alpha)
     if is_sparse(a) and a.is_sparse:
@@ -151,7 +151,7 @@ def _sum(a: SparseTensor, b: SparseTensor, alpha: Any) -> SparseTensor:
 
 
 def _in_order(t: CooTensor) -> bool:
-    """Return whether each element is there once, in order: sums of such tensors are too."""
+    """Return whether the indices are unique and sorted; a sum of such tensors has such indices too."""
     if t.coalesced:
         return True
     numbers = places.flat(places.host(t.stored_indices[0]), tuple(t.shape)[:t.sparse_dim()])
@@ -160,7 +160,7 @@ def _in_order(t: CooTensor) -> bool:
 
 @rule("sub", "__sub__", "subtract")
 def sub(a: Any, b: Any, *, alpha: Any = 1) -> Any:
-    """Return a difference."""
+    """Subtract two sparse tensors, or a sparse tensor from a dense one."""
     if is_sparse(a) and is_sparse(b):
         return _sum(a, b, -alpha)
     if is_sparse(a):
@@ -198,7 +198,7 @@ for _f, *_names in ((add, "add_", "__iadd__"), (sub, "sub_", "__isub__", "subtra
 
 @rule("sparse_mask")
 def sparse_mask(t: Tensor, mask: SparseTensor) -> SparseTensor:
-    """Return the elements of ``t`` where ``mask`` has values. See torch.Tensor.sparse_mask."""
+    """Return the elements of ``t`` at the indices of ``mask``. See torch.Tensor.sparse_mask."""
     if tuple(t.shape) != tuple(mask.shape):
         raise RuntimeError(f"sparse_mask(): operands have incompatible sizes; self has size {list(t.shape)} but mask has size "
                            f"{list(mask.shape)}")
@@ -207,7 +207,7 @@ def sparse_mask(t: Tensor, mask: SparseTensor) -> SparseTensor:
 
 @rule("zeros_like")
 def zeros_like(t: SparseTensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kw: Any) -> SparseTensor:
-    """Return one without values."""
+    """Return a sparse tensor of the same shape without values."""
     values = functions.zeros((0, *t.stored_values.shape[1:]), dtype=dtype or t.dtype, device=device or t.device,
                              requires_grad=requires_grad)
     none = places.tensor(np.zeros((t.sparse_dim(), 0), np.int64), values)
@@ -219,13 +219,13 @@ def zeros_like(t: SparseTensor, *, dtype: Any = None, device: Any = None, requir
 
 @rule("zero_")
 def zero_(t: SparseTensor) -> SparseTensor:
-    """Take all values away."""
+    """Remove all values."""
     return t.become(zeros_like(t.detach()))
 
 
 @rule("copy_")
 def copy_(t: Any, source: Any, non_blocking: bool = False) -> Any:
-    """Take the elements of another one."""
+    """Copy the elements of another tensor."""
     if not is_sparse(t):
         return t.copy_(to_dense(source))
     if not is_sparse(source):

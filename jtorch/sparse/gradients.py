@@ -1,4 +1,4 @@
-"""Sparse gradients: those of an embedding's table, and the optimizers' steps with them."""
+"""Sparse gradients: the gradient of an embedding's table, and optimizer steps with it."""
 from __future__ import annotations
 
 import math
@@ -14,7 +14,7 @@ from jtorch.tensor import Tensor
 
 
 class Embedding(Function):
-    """Rows of a table, whose gradient names the rows that were taken."""
+    """Looks up rows of a table; the gradient is sparse and has the rows that were looked up."""
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, input: Tensor, padding_idx: int | None) -> Tensor:
@@ -38,18 +38,19 @@ Embedding._backward_cls.__name__ = "EmbeddingBackward0"        # type: ignore[at
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None, max_norm: float | None, norm_type: float,
               scale_grad_by_freq: bool) -> Tensor:
-    """``nn.functional.embedding`` with a sparse gradient."""
+    """Look up an embedding whose gradient is sparse."""
     if scale_grad_by_freq and weight.requires_grad:
         raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
     if max_norm is not None:
-        nn_functions.embedding(input, weight.detach(), padding_idx, max_norm, norm_type)      # scales the table in place
+        # This call scales the table in place.
+        nn_functions.embedding(input, weight.detach(), padding_idx, max_norm, norm_type)
     return Embedding.apply(weight, input, padding_idx)
 
 
 # ---------------------------------------------------------------- steps
 
 def add_rows(param: Tensor, update: Any, alpha: Any = 1) -> None:
-    """Add a COO tensor to a dense one in place, row by row."""
+    """Add a COO tensor to a dense tensor in place, by rows."""
     if update.sparse_dim() == 1:
         param.index_add_(0, update.stored_indices[0][0], update.stored_values, alpha=alpha)      # type: ignore[attr-defined]
     else:
@@ -57,7 +58,7 @@ def add_rows(param: Tensor, update: Any, alpha: Any = 1) -> None:
 
 
 def sgd(group: dict, p: Tensor, state: dict) -> None:
-    """One step of SGD."""
+    """Run a step of SGD with a sparse gradient."""
     grad: Any = -p.grad if group["maximize"] else p.grad     # type: ignore[operator]
     if group["weight_decay"]:
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
@@ -75,7 +76,7 @@ def _number(x: Any) -> Any:
 
 
 def sparse_adam(group: dict, p: Tensor, state: dict) -> None:
-    """One step of SparseAdam: moments change where the gradient has values."""
+    """Run a step of SparseAdam, which changes the moments only where the gradient has values."""
     grad: Any = coalesce(-p.grad if group["maximize"] else p.grad)      # type: ignore[operator,arg-type]
     if not state:
         state.update(step=0, exp_avg=p.detach().new_zeros(p.shape), exp_avg_sq=p.detach().new_zeros(p.shape))      # type: ignore[attr-defined]
@@ -94,7 +95,7 @@ def sparse_adam(group: dict, p: Tensor, state: dict) -> None:
 
 
 def adagrad(group: dict, p: Tensor, state: dict) -> None:
-    """One step of Adagrad."""
+    """Run a step of Adagrad with a sparse gradient."""
     if group["weight_decay"]:
         raise RuntimeError("weight_decay option is not compatible with sparse gradients")
     grad: Any = coalesce(-p.grad if group["maximize"] else p.grad)      # type: ignore[operator,arg-type]

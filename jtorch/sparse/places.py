@@ -1,4 +1,4 @@
-"""Where values are, as NumPy arrays of integers: what of a sparse operation depends on no value."""
+"""Index computations with NumPy: the part of a sparse operation that depends on no values."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,37 +10,37 @@ from jtorch.tensor import Tensor
 
 
 def host(t: Tensor) -> np.ndarray:
-    """Return a tensor of integers as an array."""
+    """Return an integer tensor as an array."""
     return np.asarray(t.detach()._numpy_copy()).astype(np.int64, copy=False)
 
 
 def tensor(array: np.ndarray, like: Tensor) -> Tensor:
-    """Return an array of integers as a tensor on the device of another."""
+    """Return an integer array as a tensor on another tensor's device."""
     return from_host(np.ascontiguousarray(array, np.int64), like.device)
 
 
 def flat(indices: np.ndarray, sizes: tuple) -> np.ndarray:
-    """Return the indices as one number each, in the order of elements."""
+    """Return multi-dimensional indices as flat indices in row-major order."""
     if not len(sizes):
         return np.zeros(indices.shape[1], np.int64)
     return np.ravel_multi_index(tuple(indices), sizes, mode="clip") if indices.size else np.zeros(indices.shape[1], np.int64)
 
 
 def unflat(numbers: np.ndarray, sizes: tuple) -> np.ndarray:
-    """Return the indices that ``flat`` made of."""
+    """Return multi-dimensional indices from flat ones."""
     if not numbers.size:
         return np.zeros((len(sizes), 0), np.int64)
     return np.stack(np.unravel_index(numbers, sizes)) if len(sizes) else np.zeros((0, numbers.size), np.int64)
 
 
 def unique(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each number once, in order; and where each is among them."""
+    """Return the sorted unique numbers, and the position of each number among them."""
     found, inverse = np.unique(numbers, return_inverse=True)
     return found, inverse.reshape(-1)
 
 
 def begins(rows: np.ndarray, n: int) -> np.ndarray:
-    """Where the values of each of ``n`` rows begin, for rows in order; the last number is where they end."""
+    """Return the offset of the first value of each of ``n`` rows, for sorted rows, and the number of values."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int64)
 
 
@@ -50,7 +50,7 @@ def rows_of(starts: np.ndarray) -> np.ndarray:
 
 
 def pairs(left_columns: np.ndarray, right_starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which values of two matrices meet in their product: for each on the left, all on the right in the row of its column."""
+    """Return the pairs of values that meet in a matrix product: each on the left with the right row of its column."""
     counts = np.diff(right_starts)[left_columns]
     left = np.repeat(np.arange(len(left_columns), dtype=np.int64), counts)
     first = np.repeat(np.cumsum(counts) - counts, counts)
@@ -59,7 +59,7 @@ def pairs(left_columns: np.ndarray, right_starts: np.ndarray) -> tuple[np.ndarra
 
 
 def lookup(wanted: np.ndarray, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(which of ``wanted`` are among sorted numbers, where)."""
+    """Return the positions in ``wanted`` of the numbers that a sorted array contains, and their positions in the array."""
     at = np.searchsorted(among, wanted)
     inside = at < len(among)
     at = np.where(inside, at, 0)
@@ -68,5 +68,5 @@ def lookup(wanted: np.ndarray, among: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def as_ints(array: Any) -> np.ndarray:
-    """Whatever says indices, as integers."""
+    """Return indices as int64."""
     return np.asarray(array, np.int64)

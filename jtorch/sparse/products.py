@@ -20,7 +20,7 @@ _REDUCE = {"sum": "sum", "mean": "mean", "amax": "amax", "amin": "amin", "max": 
 
 
 def _rows_and_columns(t: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Where the values of a matrix are, and they."""
+    """Return the rows, columns and values of a sparse matrix."""
     if t.sparse_dim() != 2 or t.dense_dim():
         raise RuntimeError(f"Expected a sparse matrix, but got {t.sparse_dim()} sparse and {t.dense_dim()} dense dims")
     c = as_coo(t)
@@ -39,7 +39,7 @@ def _require_alike(sparse: SparseTensor, dense: Tensor) -> None:
 
 
 def by_dense(t: SparseTensor, dense: Tensor) -> Tensor:
-    """Return a sparse matrix times a dense one."""
+    """Multiply a sparse matrix by a dense one."""
     _require_alike(t, dense)
     rows, columns, values = _rows_and_columns(t)
     terms = values.unsqueeze(1) * functions.index_select(dense, 0, columns)
@@ -47,7 +47,7 @@ def by_dense(t: SparseTensor, dense: Tensor) -> Tensor:
 
 
 def by_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
-    """Return a sparse matrix times a sparse one, in the layout of the first (CSR where that is by columns)."""
+    """Multiply two sparse matrices; the result has the first's layout, or CSR if that is CSC."""
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
     if a.dtype is not b.dtype:
@@ -65,7 +65,7 @@ def by_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
 
 @rule("matmul", "__matmul__", "mm", "spmm", "mv", "dsmm", "hspmm")
 def matmul(a: Any, b: Any) -> Any:
-    """Return a product of two matrices, or of a matrix and a vector, of which one at least is sparse."""
+    """Multiply two matrices, or a matrix and a vector, at least one of which is sparse."""
     if is_sparse(a) and is_sparse(b):
         return by_sparse(a, b)
     if is_sparse(a):
@@ -95,7 +95,7 @@ spmm = dsmm = hspmm = matmul
 
 @rule("smm")
 def smm(a: SparseTensor, b: Tensor) -> SparseTensor:
-    """Return a product with all of its elements named. See torch.smm."""
+    """Multiply a sparse matrix by a dense one, and return a COO matrix with all elements stored. See torch.smm."""
     made = by_dense(a, b)
     n, m = made.shape
     indices = np.stack(np.divmod(np.arange(n * m), max(m, 1)))
@@ -104,7 +104,7 @@ def smm(a: SparseTensor, b: Tensor) -> SparseTensor:
 
 @rule("addmm")
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``beta * input + alpha * (mat1 @ mat2)``. See torch.sparse.addmm."""
+    """Compute ``beta * input + alpha * (mat1 @ mat2)``. See torch.sparse.addmm."""
     product = matmul(mat1, mat2)
     if is_sparse(product):
         if not is_sparse(input):
@@ -117,7 +117,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 
 @rule("bmm")
 def bmm(a: Any, b: Any) -> Tensor:
-    """Products of a batch of sparse matrices with dense ones."""
+    """Multiply a batch of sparse matrices by dense ones."""
     if not is_sparse(a) or is_sparse(b) or not a.is_sparse:
         raise not_there("bmm", (a, b))
     if a.sparse_dim() != 3 or b.dim() != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
@@ -131,13 +131,13 @@ def bmm(a: Any, b: Any) -> Tensor:
 
 @rule("linear")
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """``input @ weight.T + bias``."""
+    """Compute ``input @ weight.T + bias``."""
     made = matmul(input, transpose(weight) if is_sparse(weight) else weight.t())
     return made if bias is None else made + bias
 
 
 def reduced(a: SparseTensor, b: Tensor, reduce: str) -> Any:
-    """Return a product whose terms are not added up, but of which the largest or their mean is taken."""
+    """Multiply matrices with another reduction of terms than the sum: the mean, maximum or minimum."""
     if reduce not in _REDUCE:
         raise RuntimeError(f"reduce argument must be either sum, mean, max, min, amax, amin or prod, got {reduce}")
     if a.layout is sparse_csc:

@@ -24,7 +24,7 @@ def _dims(t: SparseTensor, dim: Any) -> list[int]:
 
 @rule("sum")
 def sum_of(t: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Sums over some dims; sparse where a sparse dim is left. See torch.sparse.sum."""
+    """Sum over some dims; the result is sparse if a sparse dim is left. See torch.sparse.sum."""
     values = t.stored_values if dtype is None else t.stored_values.to(dtype)
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return values.sum()
@@ -65,20 +65,20 @@ def norm(t: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False
 
 @rule("any")
 def any_of(t: SparseTensor) -> Tensor:
-    """Return whether an element is not 0."""
+    """Return whether any element is nonzero."""
     return functions.any(as_coo(t).stored_values)
 
 
 @rule("__bool__")
 def truth(t: SparseTensor) -> bool:
-    """Of one element only."""
+    """Return the truth value of a tensor with one element; RuntimeError for others."""
     if t.numel() != 1:
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
     return bool(t.stored_values.any())
 
 
 def softmax(t: Any, dim: int, dtype: Any, log: bool) -> SparseTensor:
-    """Softmax along a dim of the values that there are: others count as minus infinity."""
+    """Compute the softmax of the stored values along a dim; other elements count as minus infinity."""
     if not isinstance(t, CooTensor):
         raise not_there("_sparse_log_softmax" if log else "_sparse_softmax", (t,))
     c = coalesce(t)

@@ -1,4 +1,4 @@
-"""What functions do with sparse tensors: a table of rules by the functions' names, and PyTorch's error for others."""
+"""The behaviour of functions for sparse tensors: a table of rules by function names, and PyTorch's error for others."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from jtorch.sparse.tensor import SparseTensor
 
 RULES: dict[str, Callable] = {}
 
-# How PyTorch's dispatcher calls what a person calls otherwise.
+# Maps function names to the overloads that PyTorch's error names.
 _ATEN = {"gt": "gt.Scalar", "lt": "lt.Scalar", "ge": "ge.Scalar", "le": "le.Scalar", "eq": "eq.Tensor", "ne": "ne.Tensor",
          "sort": "sort.stable", "softmax": "_softmax", "log_softmax": "_log_softmax", "mean": "mean.dim",
          "ones_like": "fill_.Scalar", "narrow": "as_strided", "diagonal": "as_strided", "slice": "as_strided"}
 
 
 def rule(*names: str) -> Callable:
-    """Declare what functions (and methods) of these names do with sparse tensors."""
+    """Register the rule of functions and methods of these names for sparse tensors."""
     def declare(function: Callable) -> Callable:
         for name in names:
             RULES[name] = function
@@ -26,8 +26,8 @@ def rule(*names: str) -> Callable:
 
 
 def dispatch(func: Any, args: tuple, kwargs: dict) -> Any:
-    """What the rule for a function makes of a call."""
-    record = getattr(func, "_record", None)     # of torch.ops.aten, which calls functions that come here again
+    """Run the rule of a function."""
+    record = getattr(func, "_record", None)     # The record's call of torch.ops.aten dispatches here again.
     if record is not None:
         return record(*args, **kwargs)
     name = getattr(func, "__name__", "").rsplit(".", 1)[-1]
@@ -41,7 +41,7 @@ def dispatch(func: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def not_there(name: str, args: tuple) -> NotImplementedError:
-    """PyTorch's error for an operator that has no rule."""
+    """Return PyTorch's error for an operator without a rule."""
     sparse = next((a for a in protocol.relevant(args) if isinstance(a, SparseTensor)), None)
     backend = sparse.backend if sparse is not None else "SparseCPU"
     plain = name.strip("_") if name.startswith("__") else name
@@ -53,11 +53,11 @@ def not_there(name: str, args: tuple) -> NotImplementedError:
 
 
 def expected(t: SparseTensor, name: str, wanted: str = "sparse coordinate tensor") -> RuntimeError:
-    """PyTorch's error for a method of another layout."""
+    """Return PyTorch's error for a method of another layout."""
     return RuntimeError(f"{name} expected {wanted} layout but got {IN_WORDS[t.layout]}")
 
 
-# What asks for no elements, or is made of what has rules.
+# These need no elements, or consist of functions that have rules.
 _WITHOUT_RULE = frozenset(
     "__get__ __set__ __delete__ size dim ndimension numel nelement element_size is_floating_point is_complex is_signed "
     "is_inference "

@@ -1,4 +1,4 @@
-"""Sparse tensors in pickles and checkpoints, as PyTorch writes them."""
+"""Sparse tensors in pickles and checkpoints, in PyTorch's format."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,13 +10,13 @@ from jtorch.tensor import Tensor
 
 
 def arguments(t: SparseTensor) -> tuple:
-    """What PyTorch's ``_rebuild_sparse_tensor`` takes."""
+    """Return the arguments of PyTorch's ``_rebuild_sparse_tensor``."""
     parts: tuple = (*t.stored_indices, t.stored_values.detach(), t.shape)
     return t.layout, ((*parts, t.coalesced) if isinstance(t, CooTensor) else parts)
 
 
 def rebuilt(layout: Any, data: tuple) -> SparseTensor:
-    """Return a tensor of these arguments."""
+    """Return the tensor that these arguments describe."""
     if layout is sparse_coo:
         indices, values, size, *coalesced = data
         return sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=bool(coalesced and coalesced[0]))
@@ -25,7 +25,7 @@ def rebuilt(layout: Any, data: tuple) -> SparseTensor:
 
 
 def unchecked(layout: Any, data: tuple) -> SparseTensor:
-    """Return a tensor of these arguments whose elements are not known yet: it is to ``become`` what ``rebuilt`` gives then."""
+    """Return a tensor whose elements are still unknown; it will ``become`` the result of ``rebuilt``."""
     kind = CLASSES.get(layout)
     indices, (values, size) = (data[:1], data[1:3]) if layout is sparse_coo else (data[:2], data[2:4])
     if kind is None or not isinstance(values, Tensor):

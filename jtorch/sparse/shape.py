@@ -1,4 +1,4 @@
-"""Other shapes, parts, joins, copies and layouts of sparse tensors."""
+"""Reshaping, indexing, joining, copying and conversion of sparse tensors."""
 from __future__ import annotations
 
 from typing import Any
@@ -24,7 +24,7 @@ def _dim(t: SparseTensor, dim: int, n: int | None = None) -> int:
 
 @rule("t", "transpose", "swapaxes", "swapdims", "adjoint")
 def transpose(t: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
-    """Two dims exchanged; a CSR matrix becomes a CSC one."""
+    """Exchange two dims; a CSR matrix becomes a CSC matrix."""
     a, b = _dim(t, dim0), _dim(t, dim1)
     if a == b:
         return t
@@ -38,7 +38,7 @@ def transpose(t: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
 
 @rule("permute")
 def permute(t: SparseTensor, *dims: Any) -> SparseTensor:
-    """Return the dims in another order."""
+    """Permute the dims."""
     order = [_dim(t, d) for d in (dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims)]
     if not isinstance(t, CooTensor):
         raise not_there("as_strided", (t,))
@@ -52,7 +52,7 @@ def permute(t: SparseTensor, *dims: Any) -> SparseTensor:
 
 @rule("index_select")
 def index_select(t: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
-    """Return some of the elements along a dim, in the order of ``index``."""
+    """Return the elements along a dim in the order of ``index``."""
     if not isinstance(t, CooTensor):
         raise not_there("index_select", (t,))
     dim, wanted = _dim(t, dim), places.host(index)
@@ -82,7 +82,7 @@ def _with_coalesced(t: CooTensor, coalesced: bool) -> CooTensor:
 
 @rule("select")
 def select(t: SparseTensor, dim: int, index: int) -> Any:
-    """Return the elements at one index of a dim; a dense tensor where no sparse dim is left."""
+    """Return the elements at one index of a dim; dense if no sparse dim is left."""
     c = as_coo(t)
     dim, n = _dim(c, dim), c.shape[_dim(c, dim)]
     if not -n <= index < n:
@@ -100,7 +100,7 @@ def select(t: SparseTensor, dim: int, index: int) -> Any:
 
 @rule("__getitem__", "getitem")
 def getitem(t: SparseTensor, index: Any) -> Any:
-    """``t[i]`` and ``t[i, j]``."""
+    """Index by integers: ``t[i]`` and ``t[i, j]``."""
     found: Any = t
     for i in index if isinstance(index, tuple) else (index,):
         if not isinstance(i, (int, np.integer)) or isinstance(i, bool):
@@ -111,13 +111,13 @@ def getitem(t: SparseTensor, index: Any) -> Any:
 
 @rule("__iter__", "unbind")
 def rows(t: SparseTensor, dim: int = 0) -> Any:
-    """Return the elements along the first dim."""
+    """Return an iterator over the elements along a dim."""
     return iter([select(t, dim, i) for i in range(t.shape[dim])])
 
 
 @rule("unsqueeze")
 def unsqueeze(t: SparseTensor, dim: int) -> SparseTensor:
-    """Return a dim of size 1 more."""
+    """Insert a dim of size 1."""
     if not isinstance(t, CooTensor):
         raise RuntimeError("Sparse CSR tensors do not have strides")
     at, k = _dim(t, dim, t.dim() + 1), t.sparse_dim()
@@ -131,7 +131,7 @@ def unsqueeze(t: SparseTensor, dim: int) -> SparseTensor:
 
 @rule("cat", "concat", "concatenate")
 def cat(tensors: Any, dim: int = 0) -> SparseTensor:
-    """Sparse tensors one behind the other."""
+    """Concatenate sparse tensors."""
     tensors = list(tensors)
     if not all(is_sparse(t) for t in tensors):
         dense = next(i for i, t in enumerate(tensors) if not is_sparse(t))
@@ -180,7 +180,7 @@ def _cat_dense(tensors: list, at: int, size: tuple) -> SparseTensor:
 
 @rule("stack")
 def stack(tensors: Any, dim: int = 0) -> SparseTensor:
-    """Sparse tensors along a new dim."""
+    """Stack sparse tensors along a new dim."""
     return cat([unsqueeze(t, dim) for t in tensors], dim)
 
 
@@ -206,7 +206,7 @@ for _name in ("double float half bfloat16 int long short char byte bool cdouble 
 
 @rule("to")
 def to(t: SparseTensor, *args: Any, layout: Any = None, **kw: Any) -> Any:
-    """Return another dtype, device or layout. See torch.Tensor.to."""
+    """Convert to another dtype, device or layout. See torch.Tensor.to."""
     from jtorch.device import device as device_class
     given = [x for x in args if x is not None]
     devices = [x for x in (*given, kw.get("device")) if isinstance(x, (device_class, str))]
@@ -222,7 +222,7 @@ def to(t: SparseTensor, *args: Any, layout: Any = None, **kw: Any) -> Any:
 
 @rule("type", "type_")
 def type_of(t: SparseTensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Return the tensor's type as a string, or the tensor cast to one. See torch.Tensor.type."""
+    """Return the tensor's type as a string, or the tensor converted to a type. See torch.Tensor.type."""
     if dtype is None and not t.is_sparse:
         raise RuntimeError(f"Unimplemented backend {t.backend}")
     made: Any = t.stored_values.type(dtype)       # type: ignore[attr-defined]
@@ -234,7 +234,7 @@ def type_of(t: SparseTensor, dtype: Any = None, non_blocking: bool = False) -> A
 
 @rule("coalesce")
 def coalesced(t: SparseTensor) -> SparseTensor:
-    """Return each element once, in order."""
+    """Sum duplicate elements, and sort the elements by index."""
     if not isinstance(t, CooTensor):
         raise expected(t, "coalesce")
     return coalesce(t)
@@ -253,14 +253,14 @@ for _name, _wanted in EXPECTED.items():
 
 @rule("to_dense")
 def dense(t: SparseTensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
-    """Return all elements. See torch.Tensor.to_dense."""
+    """Return a dense tensor. See torch.Tensor.to_dense."""
     made = to_dense(t)
     return made if dtype is None else made.to(dtype)
 
 
 @rule("to_sparse")
 def to_sparse(t: Any, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None) -> Any:
-    """Return another sparse layout; COO if none is named. See torch.Tensor.to_sparse."""
+    """Convert to another sparse layout, COO by default. See torch.Tensor.to_sparse."""
     if sparse_dim is not None and not isinstance(sparse_dim, int):
         layout, sparse_dim = sparse_dim, None
     if layout is not None and (sparse_dim is not None or layout not in IN_WORDS):
@@ -270,25 +270,25 @@ def to_sparse(t: Any, sparse_dim: Any = None, *, layout: Any = None, blocksize: 
 
 @rule("to_sparse_coo")
 def to_sparse_coo(t: Any) -> Any:
-    """COO."""
+    """Convert to COO."""
     return to_layout(t, sparse_coo)
 
 
 @rule("to_sparse_csr")
 def to_sparse_csr(t: Any, dense_dim: int | None = None) -> Any:
-    """CSR."""
+    """Convert to CSR."""
     return to_layout(t, sparse_csr, dense_dim)
 
 
 @rule("to_sparse_csc")
 def to_sparse_csc(t: Any, dense_dim: int | None = None) -> Any:
-    """CSC."""
+    """Convert to CSC."""
     return to_layout(t, sparse_csc, dense_dim)
 
 
 @rule("sparse_resize_", "sparse_resize_and_clear_")
 def sparse_resize_(t: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
-    """Return another size for the same values. See torch.Tensor.sparse_resize_."""
+    """Enlarge the size, and keep the values. See torch.Tensor.sparse_resize_."""
     if not isinstance(t, CooTensor):
         raise not_there("sparse_resize_", (t,))
     if (sparse_dim, dense_dim) != (t.sparse_dim(), t.dense_dim()) or any(a < b for a, b in zip(size, t.shape, strict=True)):
@@ -298,32 +298,32 @@ def sparse_resize_(t: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
 
 @rule("numpy", "__array__")
 def to_numpy(t: SparseTensor, *args: Any, **kw: Any) -> Any:
-    """Return an error."""
+    """Raise TypeError: NumPy has no sparse arrays."""
     raise TypeError(f"can't convert {IN_WORDS[t.layout]} layout tensor to numpy. Use Tensor.to_dense() first.")
 
 
 @rule("tolist")
 def tolist(t: SparseTensor) -> Any:
-    """Return an error."""
+    """Raise RuntimeError: a sparse tensor has no storage."""
     raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
 
 @rule("item", "__float__", "__int__", "__index__", "__complex__")
 def item(t: SparseTensor) -> Any:
-    """Return the one element."""
+    """Return the value of a tensor with one element."""
     return to_dense(t).item()
 
 
 @rule("reshape")
 def reshape(t: SparseTensor, *args: Any) -> Any:
-    """Return an error."""
+    """Raise RuntimeError: reshape is not built for sparse tensors."""
     raise RuntimeError("reshape is not implemented for sparse tensors" if t.is_sparse else
                        "Sparse CSR tensors do not have is_contiguous")
 
 
 @rule("dropout")
 def dropout(t: SparseTensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> SparseTensor:
-    """Drop values."""
+    """Drop stored values at random."""
     from jtorch._api import nn_functions
     return t.rebuilt(nn_functions.dropout(t.stored_values, p, training))
 

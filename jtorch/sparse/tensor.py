@@ -1,6 +1,6 @@
-"""Sparse tensors: which elements there are, and a dense tensor of their values, which carries the history.
+"""Sparse tensors: index tensors, and a dense tensor of the stored values, which carries the history.
 
-So what is computed of a sparse tensor is computed of its values by the ops of dense ones, and ``backward`` needs no rule.
+Ops on dense tensors compute everything on the values, so ``backward`` needs no rules for sparse tensors.
 """
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from jtorch.tensor import Tensor, blank
 
 
 class _NoStorage(Storage):
-    """What stands for the memory of a sparse tensor: its shape, dtype and device, and an error for who asks for elements."""
+    """The storage of a sparse tensor: it has a shape, dtype and device, and raises if elements are accessed."""
 
     def __init__(self, aval: engine.Aval):
         self.value: Any = None
         self.aval, self.version, self.generation, self.saved = aval, 0, 0, 0
 
     def content(self) -> Any:
-        """There is none."""
+        """Raise NotImplementedError: there is no content."""
         raise NotImplementedError("Cannot access storage of SparseTensorImpl")
 
     def to_host(self) -> None:
-        """There is nothing to move."""
+        """Raise NotImplementedError: there is no content to move."""
         self.content()
 
 
 class SparseTensor(Tensor):
-    """A tensor of which some elements are stored. ``torch.sparse_coo_tensor`` and its kin make them."""
+    """A tensor that stores some of its elements. ``torch.sparse_coo_tensor`` and similar functions create them."""
 
-    _asked_by_all = False       # what those are made of asks
+    _asked_by_all = False       # Handwritten functions need not dispatch to this class, since the functions that they call do.
     layout: layout = sparse_coo     # type: ignore[assignment]
-    stored_indices: tuple[Tensor, ...]  # of int64: where the values are
+    stored_indices: tuple[Tensor, ...]  # The int64 indices of the values, in the layout's form.
     stored_values: Tensor
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
-        """What the rule for a function of this name makes of the call."""
+        """Dispatch a function to its rule for sparse tensors."""
         from jtorch.sparse.rules import dispatch
         return dispatch(func, args, kwargs or {})
 
@@ -51,7 +51,7 @@ class SparseTensor(Tensor):
 
     @property
     def grad_fn(self) -> Any:
-        """The node that made the values."""
+        """The node that computed the values."""
         return self.stored_values.grad_fn
 
     is_leaf = property(lambda self: self.stored_values.is_leaf)       # type: ignore[assignment]
@@ -59,11 +59,11 @@ class SparseTensor(Tensor):
     retains_grad = property(lambda self: self.stored_values.retains_grad)     # type: ignore[assignment]
 
     def sparse_dim(self) -> int:
-        """How many dims the indices are of. See torch.Tensor.sparse_dim."""
+        """Return the number of dims that the indices have. See torch.Tensor.sparse_dim."""
         return 2 if not self.is_sparse else self.stored_indices[0].shape[0]
 
     def dense_dim(self) -> int:
-        """How many dims each value has. See torch.Tensor.dense_dim."""
+        """Return the number of dims that each value has. See torch.Tensor.dense_dim."""
         return self.stored_values.dim() - 1
 
     def _nnz(self) -> int:
@@ -76,24 +76,24 @@ class SparseTensor(Tensor):
         return self.dense_dim()
 
     def stride(self, dim: int | None = None) -> Any:
-        """Zeros, as PyTorch has it for COO; an error for others, which have none."""
+        """Return zeros for COO, as PyTorch does; RuntimeError for other layouts."""
         if not self.is_sparse:
             raise RuntimeError("Sparse CSR tensors do not have strides")
         return (0,) * self.dim() if dim is None else 0
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """False for COO, as PyTorch has it; an error for others."""
+        """Return False for COO, as PyTorch does; RuntimeError for other layouts."""
         if not self.is_sparse:
             raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
         return False
 
     def data_ptr(self) -> int:
-        """Return an error: the values are elsewhere."""
+        """Raise NotImplementedError: a sparse tensor has no memory of its own."""
         self._storage.content()
         return 0
 
     def untyped_storage(self) -> Any:
-        """Return an error: there is none."""
+        """Raise NotImplementedError: a sparse tensor has no storage."""
         self._storage.content()
 
     storage = untyped_storage
@@ -102,7 +102,7 @@ class SparseTensor(Tensor):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients of the values are computed."""
+        """Whether autograd computes gradients of the values."""
         return requires_grad(self.stored_values)
 
     @requires_grad.setter
@@ -110,7 +110,7 @@ class SparseTensor(Tensor):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
-        """Start (or stops) recording operations on this leaf. See torch.Tensor.requires_grad_."""
+        """Set whether autograd records operations on this leaf. See torch.Tensor.requires_grad_."""
         if self.stored_values.grad_fn is None and self.stored_values.requires_grad is not requires_grad:
             self.stored_values = self.stored_values.detach()
         self.stored_values.requires_grad_(requires_grad)
@@ -118,7 +118,7 @@ class SparseTensor(Tensor):
 
     @property
     def grad(self) -> Any:
-        """The gradient of the values, where they are."""
+        """The gradient of the values, as a sparse tensor with the same indices."""
         found = self.stored_values.grad
         return None if found is None else self.rebuilt(found)
 
@@ -128,24 +128,24 @@ class SparseTensor(Tensor):
 
     @property     # type: ignore[misc]
     def data(self) -> SparseTensor:     # type: ignore[override]
-        """The same without history."""
+        """A tensor of the same values without history."""
         return self.rebuilt(self.stored_values.data)
 
     def detach(self) -> SparseTensor:
-        """Return the same without history. See torch.Tensor.detach."""
+        """Return a tensor of the same values without history. See torch.Tensor.detach."""
         return self.rebuilt(self.stored_values.detach())
 
     def detach_(self) -> SparseTensor:
-        """Forget the history. See torch.Tensor.detach_."""
+        """Drop the history. See torch.Tensor.detach_."""
         self.stored_values = self.stored_values.detach()
         return self
 
     def retain_grad(self) -> None:
-        """Make ``backward`` fill ``grad`` of this non-leaf too."""
+        """Make ``backward`` fill ``grad`` of this non-leaf tensor too."""
         self.stored_values.retain_grad()
 
     def register_hook(self, hook: Any) -> Any:
-        """``hook(grad)`` runs when the gradient is known; what it returns replaces it."""
+        """Register a hook that ``backward`` calls with the gradient; its result replaces the gradient."""
         def of_values(grad: Tensor) -> Any:
             made = hook(self.rebuilt(grad))
             return None if made is None else made.stored_values
@@ -154,12 +154,12 @@ class SparseTensor(Tensor):
     # ------------------------------------------------------------ other ones of it
 
     def rebuilt(self, values: Tensor) -> SparseTensor:
-        """Return the same elements with other values."""
+        """Return a tensor with the same indices and other values."""
         size = tuple(self.shape)[:self.sparse_dim()] + tuple(values.shape[1:])
         return make(type(self), self.stored_indices, values, size, self)
 
     def become(self, other: SparseTensor) -> SparseTensor:
-        """Take the elements of another one."""
+        """Replace this tensor's elements by those of another one."""
         self.stored_indices, self.stored_values = other.stored_indices, other.stored_values
         storage.show(self, other._storage, None)
         if isinstance(self, CooTensor):
@@ -167,7 +167,7 @@ class SparseTensor(Tensor):
         return self
 
     def _attributes(self) -> dict:
-        """What the user has set on the tensor."""
+        """Return the attributes that the user set on the tensor."""
         return {k: v for k, v in super()._attributes().items() if k not in ("stored_indices", "stored_values", "coalesced")}
 
     def __deepcopy__(self, memo: dict) -> SparseTensor:
@@ -191,7 +191,7 @@ class SparseTensor(Tensor):
 
     @property
     def T(self) -> Any:
-        """The dims in reverse order."""
+        """The tensor with its dims in reverse order."""
         from jtorch.sparse.shape import permute
         return permute(self, list(range(self.dim()))[::-1])
 
@@ -202,12 +202,12 @@ class SparseTensor(Tensor):
 
 
 class CooTensor(SparseTensor):
-    """Indices of shape (sparse dims, number of values), and values; an element may be there several times: their sum."""
+    """A COO tensor: indices of shape (sparse dims, number of values), and values; duplicate elements are summed."""
 
     coalesced = False
 
     def is_coalesced(self) -> bool:
-        """Return whether each element is there once, in order. See torch.Tensor.is_coalesced."""
+        """Return whether the indices are unique and sorted. See torch.Tensor.is_coalesced."""
         return self.coalesced
 
     def _indices(self) -> Tensor:
@@ -217,7 +217,7 @@ class CooTensor(SparseTensor):
         return self.stored_values.detach()
 
     def indices(self) -> Tensor:
-        """Where the values are: a row for each sparse dim. See torch.Tensor.indices."""
+        """Return the indices, with a row for each sparse dim. See torch.Tensor.indices."""
         self._require_coalesced("indices")
         return self.stored_indices[0].detach()
 
@@ -236,7 +236,7 @@ class CooTensor(SparseTensor):
 
 
 class CompressedTensor(SparseTensor):
-    """CSR, or CSC: where each row's (column's) values begin, the other index of each, and values."""
+    """A CSR or CSC matrix: the offsets of each row's (column's) values, the column (row) of each value, and the values."""
 
     layout = sparse_csr
 
@@ -248,7 +248,7 @@ class CompressedTensor(SparseTensor):
         return self.stored_indices[name in ("col_indices", "row_indices")].detach()
 
     def crow_indices(self) -> Tensor:
-        """Where each row's values begin. See torch.Tensor.crow_indices."""
+        """Return the offset of each row's first value, and the number of values. See torch.Tensor.crow_indices."""
         return self._begins(sparse_csr, "crow_indices")
 
     def col_indices(self) -> Tensor:
@@ -256,7 +256,7 @@ class CompressedTensor(SparseTensor):
         return self._begins(sparse_csr, "col_indices")
 
     def ccol_indices(self) -> Tensor:
-        """Where each column's values begin. See torch.Tensor.ccol_indices."""
+        """Return the offset of each column's first value, and the number of values. See torch.Tensor.ccol_indices."""
         return self._begins(sparse_csc, "ccol_indices")
 
     def row_indices(self) -> Tensor:
@@ -271,19 +271,19 @@ class CompressedTensor(SparseTensor):
 
 
 class CscTensor(CompressedTensor):
-    """By columns."""
+    """A CSC matrix."""
 
     layout = sparse_csc
 
 
 CLASSES = {sparse_coo: CooTensor, sparse_csr: CompressedTensor, sparse_csc: CscTensor}
 for _cls in (SparseTensor, CooTensor, CompressedTensor, CscTensor):
-    _cls.__name__, _cls.__qualname__ = "Tensor", "Tensor"       # what a person asks for by type(x)
+    _cls.__name__, _cls.__qualname__ = "Tensor", "Tensor"       # The expression type(x) shows this name.
     _cls.__module__ = "torch"
 
 
 def make(cls: type, indices: tuple, values: Tensor, size: tuple, like: Any = None) -> Any:
-    """Return a sparse tensor of a size. ``like``: of the same elements."""
+    """Return a sparse tensor of a size; ``like`` is a tensor with the same indices."""
     t: Any = blank(cls)
     t.stored_indices, t.stored_values = indices, values
     in_use.add(cls.layout)      # type: ignore[attr-defined]
@@ -303,7 +303,7 @@ def coo(indices: Tensor, values: Tensor, size: tuple, coalesced: bool = False) -
 
 
 def is_sparse(t: Any) -> bool:
-    """Return whether it is a sparse tensor of any layout."""
+    """Return whether an object is a sparse tensor of any layout."""
     return isinstance(t, SparseTensor)
 
 

@@ -1,4 +1,4 @@
-"""The text of sparse tensors, as PyTorch writes it."""
+"""The text of sparse tensors, in PyTorch's format."""
 from __future__ import annotations
 
 from jtorch import _tensor_str as printing
@@ -15,7 +15,7 @@ def _part(name: str, t: Tensor, indent: int, with_size: bool) -> str:
 
 
 def text_of(t: SparseTensor) -> str:
-    """What ``repr(t)`` says."""
+    """Return the text of ``repr(t)``."""
     indent = len("tensor(")
     if isinstance(t, CooTensor):
         named = [("indices", t.stored_indices[0]), ("values", t.stored_values)]
