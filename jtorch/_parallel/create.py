@@ -36,7 +36,7 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None, pla
         RuntimeError: the tensor is no leaf.
         ValueError: another number of placements than the mesh has dimensions, or a DTensor with another mesh or placements.
 
-    >>> from torch.distributed.tensor import Shard
+    >>> from jtorch.distributed.tensor import Shard
     >>> mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
     >>> x = torch.distributed.tensor.distribute_tensor(torch.arange(4.), mesh, [Shard(0)])
     >>> (x * 2).sum().full_tensor()

@@ -40,7 +40,7 @@ class DTensor(Tensor):
 
     ``distribute_tensor``, ``DTensor.from_local`` and functions of DTensors make them.
 
-    >>> from torch.distributed.tensor import Shard
+    >>> from jtorch.distributed.tensor import Shard
     >>> mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
     >>> x = torch.distributed.tensor.distribute_tensor(torch.arange(8.), mesh, [Shard(0)])
     >>> (x * 2).sum().full_tensor()

@@ -93,7 +93,7 @@ def parallelize_module(module: Module, device_mesh: DeviceMesh | None = None, pa
     Raises:
         TypeError: a plan of another type.
 
-    >>> from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
+    >>> from jtorch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
     >>> mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
     >>> net = parallelize_module(torch.nn.Sequential(torch.nn.Linear(2, 4)), mesh, {"0": ColwiseParallel()})
     >>> net[0].weight.placements

@@ -1,4 +1,4 @@
-"""torch.fx: graphs of modules, traced with proxies, changed, and written back as Python."""
+"""torch.fx: graphs of modules, which are traced with proxies, transformed, and written back as Python."""
 from __future__ import annotations
 
 from jtorch.fx import immutable_collections, traceback

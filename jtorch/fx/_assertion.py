@@ -1,4 +1,4 @@
-"""torch._assert: a check that becomes a node where it is given a proxy."""
+"""torch._assert: an assertion that becomes a node if it is given a proxy."""
 from __future__ import annotations
 
 from typing import Any
@@ -8,7 +8,7 @@ from jtorch.tensor import Tensor
 
 
 def _assert(condition: Any, message: str) -> None:
-    """AssertionError unless ``condition``: an ``assert`` that can be traced. See torch._assert."""
+    """Raise AssertionError unless ``condition`` is true; tracing records the call. See torch._assert."""
     if type(condition) is not Tensor:
         made = protocol.ask(_assert, (condition,), (condition, message), {})
         if made is not protocol.NOT_OVERRIDDEN:

@@ -26,7 +26,7 @@ _COUNTER = re.compile(r"# COUNTER: (\d+)")
 
 @dataclass
 class PythonCode:
-    """Source, what it knows besides, and which node a line is of. See torch.fx.graph.PythonCode."""
+    """Source code, the globals that it needs, and the node of each line. See torch.fx.graph.PythonCode."""
 
     src: str
     globals: dict[str, Any]
@@ -35,7 +35,7 @@ class PythonCode:
 
 
 class _PyTreeInfo(NamedTuple):
-    """The form of arguments and results that were taken apart."""
+    """The structure of arguments and results that were flattened."""
 
     orig_args: list[str]
     in_spec: Any
@@ -43,21 +43,21 @@ class _PyTreeInfo(NamedTuple):
 
 
 def format_target(base: str, target: str) -> str:
-    """Return an attribute's path as source; parts that are no names go through getattr."""
+    """Return an attribute's path as source; parts that are no identifiers go through getattr."""
     for part in target.split("."):
         base = f"{base}.{part}" if part.isidentifier() else f'getattr({base}, "{part}")'
     return base
 
 
 class CodeGen:
-    """Writes the function of a graph; subclasses write another signature, or another ending. See torch.fx.CodeGen."""
+    """Writes the function of a graph; subclasses write another signature or return statement. See torch.fx.CodeGen."""
 
     def __init__(self) -> None:
         self._body_transformer: TransformCodeFunc | None = None
         self._func_name = "forward"
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
-        """Return the ``def`` line, and what brings the arguments into the graph's inputs."""
+        """Return the ``def`` line, and the lines that unpack the arguments to the graph's inputs."""
         if not free_vars or free_vars[0] != "self":
             free_vars.insert(0, "self")
         if expanded_def:
@@ -70,15 +70,15 @@ class CodeGen:
         return f"return {(repr_fn or repr)(output_args)}"
 
     def process_inputs(self, *args: Any) -> Any:
-        """Return the graph's inputs of what a caller gives."""
+        """Return the graph's inputs for the arguments of a call."""
         return args
 
     def process_outputs(self, outputs: Any) -> Any:
-        """What a caller gets of the graph's results."""
+        """Return the result of a call for the graph's outputs."""
         return outputs
 
     def additional_globals(self) -> list[tuple[str, Any]]:
-        """(name, object) of what the source uses besides."""
+        """Return the (name, object) pairs of further globals that the source needs."""
         return []
 
     def _gen_python_code(self, nodes: Iterable[Node], root_module: str, namespace: _Namespace, *, verbose: bool = False,
@@ -87,24 +87,24 @@ class CodeGen:
 
 
 class _PyTreeCodeGen(CodeGen):
-    """A function that takes its arguments apart, as they were when it was traced."""
+    """A function that flattens its arguments, which have the structure of the traced call."""
 
     def __init__(self, pytree_info: _PyTreeInfo):
         super().__init__()
         self.pytree_info = pytree_info
 
     def process_inputs(self, *inputs: Any) -> Any:
-        """Return the leaves."""
+        """Return the leaves of the arguments."""
         return pytree.tree_leaves(inputs)
 
     def process_outputs(self, out: Any) -> Any:
-        """Return the results in the form that the function gave them in."""
+        """Return the results in the structure that the traced function returned."""
         if self.pytree_info is None or self.pytree_info.out_spec is None:
             return out
         return pytree.tree_unflatten(out if isinstance(out, (list, tuple)) else [out], self.pytree_info.out_spec)
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
-        """Return the function's own arguments, and the line that takes them apart."""
+        """Return the signature with the function's own arguments, and the line that flattens them."""
         if self.pytree_info is None:
             return super().gen_fn_def(free_vars, maybe_return_annotation, expanded_def=expanded_def)
         given = list(self.pytree_info.orig_args)
@@ -121,7 +121,7 @@ class _PyTreeCodeGen(CodeGen):
 
     def generate_output(self, output_args: Argument, *, descs: Sequence[str] | None = None,
                         repr_fn: Callable[[Any], str] | None = None) -> str:
-        """Return the results, put together again."""
+        """Return the ``return`` line, which restores the structure of the results."""
         if self.pytree_info is None or self.pytree_info.out_spec is None:
             return super().generate_output(output_args, descs=descs, repr_fn=repr_fn)
         return f"return pytree.tree_unflatten({(repr_fn or repr)(output_args)}, self._out_spec)"
@@ -131,7 +131,7 @@ class _BoxedCodeGen(CodeGen):
     """A function that takes its arguments in one list, which it empties."""
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
-        """Return the ``def`` line, and a line for each argument."""
+        """Return the ``def`` line, and a line that unpacks each argument."""
         names = [v.split(":")[0].split("=")[0].strip() for v in free_vars if v != "self"]
         taken = ["args_iter = iter(args_list)", *[f"{n} = next(args_iter)" for n in names], "args_list.clear()"] if names else []
         return "\n    ".join([f"def {self._func_name}(self, args_list){maybe_return_annotation}:", *taken])
@@ -159,7 +159,7 @@ class _Source:
     # ------------------------------------------------------------ names
 
     def name_of(self, hint: str, obj: Any) -> str:
-        """How the source names an object that it does not get as an argument."""
+        """Return the name of an object in the source, and make it a global if needed."""
         if is_from_torch(obj) and obj is not device:
             return qualified_name(obj)
         name = self.namespace.create_name(hint, obj)
@@ -169,7 +169,7 @@ class _Source:
         return name
 
     def type_of(self, t: Any) -> str:
-        """Return an annotation."""
+        """Return the source of an annotation."""
         if t == ():
             return "()"
         if isinstance(t, types.UnionType):
@@ -184,7 +184,7 @@ class _Source:
         return f"{shown}[{','.join([self.type_of(a) for a in inner])}]" if inner else shown
 
     def value(self, arg: Any) -> str:
-        """Return an argument."""
+        """Return the source of an argument."""
         if isinstance(arg, Node):
             return repr(arg)
         if isinstance(arg, tuple) and hasattr(arg, "_fields"):
@@ -204,13 +204,13 @@ class _Source:
         return repr(arg)
 
     def arguments(self, args: Iterable[Any], kwargs: dict[str, Any]) -> str:
-        """Arguments of a call."""
+        """Return the source of a call's arguments."""
         return ", ".join([*[self.value(a) for a in args], *[f"{k} = {self.value(v)}" for k, v in kwargs.items()]])
 
     # ------------------------------------------------------------ nodes
 
     def placeholder(self, node: Node) -> str:
-        """Return an argument of the function; its line, if it has another name inside."""
+        """Add an argument to the function; return the line that renames it, if the node has another name."""
         kind = "" if node.type is None else f" : {self.type_of(node.type)}"
         kind = (self.verbose and _shape_of(node)) or kind
         default = f" = {self.value(node.args[0])}" if node.args else ""
@@ -225,19 +225,19 @@ class _Source:
         return _called(self.codegen.generate_output, node.args[0], repr_fn=self.value)
 
     def get_attr(self, node: Node) -> str:
-        """Return an attribute of the module."""
+        """Return the source of a module's attribute."""
         return format_target(self.root, str(node.target))
 
     def call_module(self, node: Node) -> str:
-        """Return a call of a submodule."""
+        """Return the source of a submodule's call."""
         return f"{format_target(self.root, str(node.target))}({self.arguments(node.args, node.kwargs)})"
 
     def call_method(self, node: Node) -> str:
-        """Return a call of a method of the first argument."""
+        """Return the source of a call of the first argument's method."""
         return f"{format_target(self.value(node.args[0]), str(node.target))}({self.arguments(node.args[1:], node.kwargs)})"
 
     def call_function(self, node: Node) -> str:
-        """Return a call of a function; operators as operators."""
+        """Return the source of a function's call; an operator's, for functions of the module ``operator``."""
         operator = node.target.__name__ if getattr(node.target, "__module__", "") == "_operator" else ""    # type: ignore[union-attr]
         if operator in magic_methods:
             return magic_methods[operator].format(*[self.value(a) for a in node.args])
@@ -262,7 +262,7 @@ class _Source:
         return f"{node!r}{kind} = {getattr(self, node.op)(node)}"
 
     def _let_go(self, node: Node) -> str:
-        """Return the end of a line: values that are not used any more are let go."""
+        """Return the end of a line, which sets values that are no longer used to None."""
         if node.op == "placeholder":
             return ""
         unused = [*self.last_uses.get(node, ()), *([] if node.users or node.op == "output" else [node])]
@@ -278,7 +278,7 @@ class _Source:
         return shown
 
     def code(self) -> PythonCode:
-        """Return the whole."""
+        """Return the complete source."""
         for i, node in enumerate(self.nodes):
             self.body += [self._comment(node), f"# COUNTER: {i}\n", self.statement(node), self._let_go(node)]
         self.body = [line for line in self.body if line] or ["pass\n"]
@@ -297,13 +297,13 @@ class _Source:
 
 
 def _called(method: Callable, *args: Any, **options: Any) -> str:
-    """Call what a subclass may have written, with the options that it knows."""
+    """Call a method that a subclass may have overridden, with the options that it accepts."""
     known = inspect.signature(method).parameters
     return method(*args, **{k: v for k, v in options.items() if k in known})
 
 
 def _numbered(body: list[str], start: int) -> tuple[list[str], dict[int, int | None]]:
-    """Return the lines of a body, and which node each is of."""
+    """Return the lines of a body, and the node of each line."""
     lines: list[str] = []
     numbers: dict[int, int | None] = {}
     at: int | None = None
@@ -318,7 +318,7 @@ def _numbered(body: list[str], start: int) -> tuple[list[str], dict[int, int | N
 
 
 def _last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
-    """For each node, what is used there for the last time."""
+    """Map each node to the values that it uses for the last time."""
     found: dict[Node, list[Node]] = {}
     seen: set[Node] = set()
     for user in reversed(nodes):
@@ -330,7 +330,7 @@ def _last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
 
 
 def _line_of(stack_trace: str | None) -> str | None:
-    """``File: model.py:12 in forward, code: x = self.fc(x)`` of the last frame of a stack trace."""
+    """Return the last frame of a stack trace as ``File: model.py:12 in forward, code: x = self.fc(x)``."""
     frames = re.findall(r'^\s*File "(.+)", line (\d+), in (.+)\n(.*)', stack_trace or "", re.MULTILINE)
     return "File: {}:{} in {}, code: {}".format(*frames[-1][:3], frames[-1][3].strip()) if frames else None
 
@@ -341,7 +341,7 @@ _SHORT = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf1
 
 
 def _shape_of(node: Node) -> str:
-    """``: "f32[2, 3]"`` where a pass has noted what a node gives."""
+    """Return an annotation such as ``: "f32[2, 3]"``, if a pass has recorded the node's result."""
     meta: Any = node.meta.get("val", node.meta.get("tensor_meta", node.meta.get("example_value")))
     if not hasattr(meta, "shape") or not hasattr(meta, "dtype"):
         return ""

@@ -1,4 +1,4 @@
-"""The decorator by which PyTorch says whether a function keeps its signature."""
+"""PyTorch's decorator that says whether a function keeps its signature."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,5 +8,5 @@ T = TypeVar("T")
 
 
 def compatibility(is_backward_compatible: bool) -> Callable[[T], T]:
-    """Return a decorator that gives what it is given. See torch.fx._compatibility.compatibility."""
+    """Return a decorator that returns the function unchanged. See torch.fx._compatibility.compatibility."""
     return lambda fn: fn

@@ -1,4 +1,4 @@
-"""Arguments that are given values when a function is traced: ``concrete_args``."""
+"""``concrete_args``: arguments that have fixed values while a function is traced."""
 from __future__ import annotations
 
 from typing import Any
@@ -13,14 +13,14 @@ __all__ = ["PH", "PHBase", "PHWithMeta"]
 
 
 class PHBase:
-    """In ``concrete_args``: an input of the graph. See torch.fx.PH."""
+    """Marks an input of the graph in ``concrete_args``. See torch.fx.PH."""
 
     def __repr__(self) -> str:
         return "PH"
 
 
 class PHWithMeta(PHBase):
-    """An input whose node gets attributes. See torch.fx._symbolic_trace.PHWithMeta."""
+    """Marks an input whose node gets attributes. See torch.fx._symbolic_trace.PHWithMeta."""
 
     def __init__(self, ph_key: str | None = None):
         self.ph_key = ph_key
@@ -30,7 +30,7 @@ PH = PHBase()
 
 
 def transfer_attrs(source: Any, to: Any) -> None:
-    """Copy what one object has noted and another has not."""
+    """Copy the attributes of ``source`` that ``to`` lacks."""
     for name in dir(source):
         value = getattr(source, name)
         if not callable(value) and not name.startswith("__") and not hasattr(to, name):
@@ -38,7 +38,7 @@ def transfer_attrs(source: Any, to: Any) -> None:
 
 
 def check_input(tracer: Any, made: Any, name: str, x: Any) -> Any:
-    """Return the value that an input is given, and nodes that check that callers give the same."""
+    """Return the fixed value of an input, and add nodes that check that callers pass the same value."""
     if isinstance(x, base_types) and not isinstance(x, Tensor):
         _assert(made == x, f"{name} has been specialized to have value {x} but got another value")
     elif x is None:

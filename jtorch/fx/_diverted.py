@@ -1,7 +1,6 @@
-"""What a call of one of PyTorch's functions with a proxy becomes: which node, with arguments as PyTorch hands them on.
+"""The node that a call of one of PyTorch's functions with a proxy becomes, with arguments as PyTorch passes them.
 
-While something is traced, every public function asks its arguments first, as it does while a mode is on
-(``_api/torch_function.py``).
+During tracing every public function dispatches on its arguments first, as it does under a mode (``_api/torch_function.py``).
 """
 from __future__ import annotations
 
@@ -14,24 +13,25 @@ from jtorch._api.argument_errors import GUARD, MISSING, OTHER_NAMES_OF_STATICS
 from jtorch._api.torch_function import as_written, interception
 from jtorch.fx._paths import is_python, path_of
 
-# Functions that take no tensors: PyTorch does not ask their arguments, and refuses them.
+# These functions take no tensors, so PyTorch does not dispatch on their arguments and rejects a proxy.
 _REFUSING = frozenset((
     "arange as_tensor asarray bartlett_window blackman_window empty empty_permuted empty_strided eye from_numpy frombuffer full "
     "hamming_window hann_window kaiser_window linspace logspace ones rand randint randn randperm range scalar_tensor tensor "
     "tril_indices triu_indices zeros").split())
-_CALL_METHODS = ("torch.nn.functional.sigmoid", "torch.nn.functional.tanh")     # functions that call the method of this name
+# These functions call the method of the same name.
+_CALL_METHODS = ("torch.nn.functional.sigmoid", "torch.nn.functional.tanh")
 _OPERATORS = {f"__{r}{n}__": n for n in ("add", "sub", "mul", "matmul", "pow") for r in ("", "r", "i")}
 
 
 def diverted_while(owner: Any) -> None:
-    """Functions ask as long as ``owner`` lives: a tracer of proxies that somebody has made by hand."""
+    """Let functions dispatch as long as ``owner`` lives, which is a tracer of proxies that were created by hand."""
     asking = interception()
     asking.__enter__()
     weakref.finalize(owner, asking.__exit__, None, None, None).atexit = False
 
 
 def node_of(f: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple[str, Any, tuple, dict[str, Any]]:
-    """(opcode, target, args, kwargs) of a call of a function or method."""
+    """Return the (opcode, target, args, kwargs) of a call of a function or method."""
     path = path_of(f)
     if path is None:
         if not _is_method(f):
@@ -51,7 +51,7 @@ def _is_method(f: Callable) -> bool:
 
 
 def _spelled_out(f: Any, short: str, args: tuple, kwargs: dict[str, Any]) -> tuple[Callable, tuple, dict[str, Any]]:
-    """Return a function that PyTorch writes in Python hands on what has no default by position and all else by name."""
+    """Return the call that PyTorch's Python function passes on: arguments without a default by position, the others by name."""
     if not is_python(f):
         return f, args, kwargs
     signature = inspect.signature(as_written(f))
@@ -61,7 +61,8 @@ def _spelled_out(f: Any, short: str, args: tuple, kwargs: dict[str, Any]) -> tup
     named: dict[str, Any] = {}
     for p in signature.parameters.values():
         value = bound.arguments[p.name]
-        if value is MISSING or p.name == GUARD or p.name in OTHER_NAMES_OF_STATICS:     # not PyTorch's parameters
+        # These parameters are jtorch's and not PyTorch's.
+        if value is MISSING or p.name == GUARD or p.name in OTHER_NAMES_OF_STATICS:
             continue
         if p.kind is p.VAR_POSITIONAL:
             positional += value
@@ -69,14 +70,15 @@ def _spelled_out(f: Any, short: str, args: tuple, kwargs: dict[str, Any]) -> tup
             named.update(value)
         elif p.default is p.empty or p.default is MISSING:
             positional.append(value)
-        elif not (value is None and (p.name == "out" or f"{p.name}_" in signature.parameters)):    # *tensors_, tensors=None
+        # A parameter such as ``tensors=None`` is only another name for ``*tensors_``.
+        elif not (value is None and (p.name == "out" or f"{p.name}_" in signature.parameters)):
             named[p.name] = value
     return _with_indices(f, short, named), tuple(positional), named
 
 
 def _with_indices(f: Callable, short: str, named: dict[str, Any]) -> Callable:
-    """Pooling that gives indices too is a function of its own."""
-    if not named.get("return_indices"):     # a proxy refuses to say
+    """Return the function that pools and returns indices, if ``return_indices`` is set."""
+    if not named.get("return_indices"):     # The truth of a proxy cannot be read.
         return f
     from jtorch.nn import functional
     return getattr(functional, f"{short}_with_indices", f)

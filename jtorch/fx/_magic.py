@@ -1,4 +1,4 @@
-"""Operators that generated code writes as operators, by the names that the module ``operator`` has for them."""
+"""Operators by their names in the module ``operator``, which generated code writes as operators."""
 from __future__ import annotations
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "div": "/", "mod": "%", "pow": "**",

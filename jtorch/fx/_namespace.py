@@ -1,4 +1,4 @@
-"""Names of nodes and of what generated code uses: each once, none that Python means otherwise."""
+"""Unique names of nodes and globals in generated code, which avoid Python's keywords and builtins."""
 from __future__ import annotations
 
 import builtins
@@ -13,7 +13,7 @@ _CAMEL = re.compile("(?<=[a-z])([A-Z])")
 
 
 class _CustomBuiltin(NamedTuple):
-    """A name that all generated code knows: how it is imported, and what it is."""
+    """A name that all generated code knows: its import statement, and the object."""
 
     import_str: str
     obj: Any
@@ -24,7 +24,7 @@ _illegal_names: dict[str, Any] = {**{k: object() for k in keyword.kwlist}, **var
 
 
 def _register_custom_builtin(name: str, import_str: str, obj: Any) -> None:
-    """Let all generated code know a name. See torch.fx.graph._register_custom_builtin."""
+    """Add a name that all generated code knows. See torch.fx.graph._register_custom_builtin."""
     _custom_builtins[name] = _CustomBuiltin(import_str, obj)
     _illegal_names[name] = obj
 
@@ -47,12 +47,12 @@ _register_own()
 
 
 def snake_case(s: str) -> str:
-    """``MaxPool`` as ``max_pool``."""
+    """Convert camel case to snake case: ``MaxPool`` becomes ``max_pool``."""
     return _CAMEL.sub(r"_\1", s).lower()
 
 
 class _Namespace:
-    """Names given so far."""
+    """The names that are in use."""
 
     def __init__(self) -> None:
         self._obj_to_name: dict[Any, str] = {}
@@ -60,7 +60,7 @@ class _Namespace:
         self._base_count: dict[str, int] = {}
 
     def create_name(self, candidate: str, obj: Any) -> str:
-        """Return the name of an object: ``candidate``, with a number if it is taken."""
+        """Return the name of an object: ``candidate``, with a number if it is in use."""
         if obj is not None and _hashable(obj) and obj in self._obj_to_name:
             return self._obj_to_name[obj]
         base, number = _parts(candidate)
@@ -82,7 +82,7 @@ class _Namespace:
         return candidate
 
     def associate_name_with_obj(self, name: str, obj: Any) -> None:
-        """Notes whose name it is."""
+        """Register the object of a name."""
         if self._obj_to_name.setdefault(obj, name) is not name:
             raise AssertionError("obj is already associated")
 
@@ -98,7 +98,7 @@ def _hashable(obj: Any) -> bool:
 
 
 def _parts(candidate: str) -> tuple[str, str | None]:
-    """Return a legal name, and the number at its end."""
+    """Split a candidate into a legal base name and the number at its end."""
     found = _NUMBERED.match(candidate)
     if found is None:
         candidate = _ILLEGAL_CHARACTERS.sub("_", candidate) or "_unnamed"
@@ -108,7 +108,7 @@ def _parts(candidate: str) -> tuple[str, str | None]:
 
 
 def graph_target_name(target: Any) -> str:
-    """What a node is called after what it calls."""
+    """Return the base name of a node for its target."""
     if callable(target):
         from jtorch.fx._paths import path_of
         found = path_of(target)

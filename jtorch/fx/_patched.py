@@ -1,4 +1,4 @@
-"""What is other than usual while a function is traced: attributes of modules and classes, replaced and put back."""
+"""Patches that are active while a function is traced: attributes of modules and classes are replaced and restored."""
 from __future__ import annotations
 
 import builtins
@@ -16,7 +16,7 @@ class Patcher:
         self.visited: set[int] = set()
 
     def patch(self, frame_dict: dict[str, Any], name: str, new_fn: Callable, deduplicate: bool = True) -> None:
-        """Replace an entry of a namespace, or put one in front of the builtin of this name."""
+        """Replace an entry of a namespace, or shadow the builtin of this name."""
         old = frame_dict.get(name, _MISSING)
         if old is _MISSING and not hasattr(builtins, name):
             raise KeyError(name)
@@ -37,7 +37,7 @@ class Patcher:
         self.undo.append(lambda: setattr(cls, name, old) if own else delattr(cls, name))
 
     def visit_once(self, thing: Any) -> bool:
-        """Return whether a namespace is met for the first time."""
+        """Return whether a namespace is visited for the first time."""
         first = id(thing) not in self.visited
         self.visited.add(id(thing))
         return first

@@ -1,6 +1,6 @@
-"""What PyTorch calls a function: ``torch._C._nn.gelu``, ``torch.functional.split``. Generated code and names of nodes use it.
+"""PyTorch's paths of functions, such as ``torch._C._nn.gelu``, for generated code and names of nodes.
 
-Functions that PyTorch has under several paths are one object, whose path is where PyTorch defines it.
+A function that PyTorch has under several paths is one object, whose path is the place of its definition.
 """
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-# Where PyTorch defines functions of torch.nn.functional that are not written in Python there.
+# PyTorch defines these functions of torch.nn.functional in C++.
 _NN = ("avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear one_hot scaled_dot_product_attention softplus "
        "softshrink").split()
 _NN_RENAMED = {"logsigmoid": "log_sigmoid"}
 _ALSO_TORCH = ("adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d "
                "conv_transpose2d conv_transpose3d cosine_similarity hardshrink native_channel_shuffle pairwise_distance pdist "
                "pixel_shuffle pixel_unshuffle prelu relu_ rrelu_ selu_ threshold_").split()
-# Functions of torch that PyTorch writes in Python, in torch/functional.py and elsewhere.
+# PyTorch defines these functions of torch in Python, in torch/functional.py and elsewhere.
 _PYTHON = {**dict.fromkeys(("atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist chain_matmul "
                             "einsum lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index").split(),
                            "torch.functional"),
            "lobpcg": "torch._lobpcg", "pca_lowrank": "torch._lowrank", "svd_lowrank": "torch._lowrank"}
-_PREFIXED = ("linalg", "fft", "special")        # torch._C._linalg.linalg_norm
+# The names in these modules have the module's name as a prefix: torch._C._linalg.linalg_norm.
+_PREFIXED = ("linalg", "fft", "special")
 
 def _functions(space: Any) -> list[tuple[str, types.FunctionType]]:
     return [(n, f) for n, f in vars(space).items() if isinstance(f, types.FunctionType) and not n.startswith("__")]
@@ -57,28 +58,28 @@ def _tables() -> tuple[dict[Callable, str], dict[str, Callable]]:
     return paths, places
 
 def is_python(f: Callable) -> bool:
-    """Return whether PyTorch writes the function in Python, so that it spells out a call's arguments."""
+    """Return whether PyTorch defines a function in Python, so that its calls have normalized arguments."""
     path = path_of(f) or ""
     return path.startswith("torch.nn.functional.") or path.rpartition(".")[0] in _PYTHON.values()
 
 def path_of(f: Any) -> str | None:
-    """PyTorch's path of one of its functions; None for others."""
+    """Return PyTorch's path of one of its functions; None for other objects."""
     return _tables()[0].get(f) if isinstance(f, types.FunctionType) else None
 
 def module_name(thing: Any) -> str | None:
-    """Return the module that something says it is of, by PyTorch's name for it."""
+    """Return the ``__module__`` of an object, in PyTorch's name."""
     name = getattr(thing, "__module__", None)
     if isinstance(name, str) and (name == "jtorch" or name.startswith("jtorch.")):
         return name[1:]
     return name if isinstance(name, str) else None
 
 def is_from_torch(thing: Any) -> bool:
-    """Return whether generated code finds something under ``torch``."""
+    """Return whether generated code finds an object under ``torch``."""
     name = module_name(thing)
     return path_of(thing) is not None or (name is not None and name.split(".")[0] == "torch" and "_dynamo" not in name)
 
 def qualified_name(f: Any) -> str:
-    """How generated code writes a function or class."""
+    """Return the source of a function or class in generated code."""
     name = getattr(f, "__name__", None) or type(f).__name__
     if getattr(builtins, name, None) is f:
         return name
@@ -98,7 +99,7 @@ def qualified_name(f: Any) -> str:
     return f"{module.replace('torch._ops', 'torch.ops')}.{name}"
 
 def _lambda_source(f: Callable) -> str:
-    """Return a lambda can't be named; its text is what PyTorch puts into the error that follows."""
+    """Return the source of a lambda, which PyTorch puts into the error that follows, since a lambda has no name."""
     import inspect
     try:
         return inspect.getsource(f).split("=")[0].strip()
@@ -106,7 +107,7 @@ def _lambda_source(f: Callable) -> str:
         raise RuntimeError("Unable to represent lambda") from error
 
 class Spelled:
-    """``torch`` in generated code: PyTorch's paths of functions, and what the package has under all other names."""
+    """The object ``torch`` of generated code, with PyTorch's paths of functions and the package's other names."""
 
     def __init__(self, path: str, module: Any):
         self.__dict__["_spelled"] = path, module
@@ -126,5 +127,5 @@ class Spelled:
 
 @functools.cache
 def torch_in_code() -> Any:
-    """What generated code knows as ``torch``."""
+    """Return the object that generated code knows as ``torch``."""
     return Spelled("torch", sys.modules["jtorch"])

@@ -1,4 +1,4 @@
-"""A traced model in stages: where it says ``pipe_split`` its graph is cut, and each part becomes a module."""
+"""Pipelines of traced models: the graph is split at ``pipe_split``, and each part becomes a module."""
 from __future__ import annotations
 
 import copy
@@ -31,7 +31,7 @@ def _is_cut(node: Node) -> bool:
 
 
 class _Cut:
-    """A graph in parts: which nodes are in which, and which values pass from one to others."""
+    """A graph in parts: the nodes of each part, and the values that pass between parts."""
 
     def __init__(self, graph: Graph):
         self.parts: list[list[Node]] = []
@@ -54,7 +54,7 @@ class _Cut:
                 self._pass(value, node)
 
     def _taken_from(self, node: Node) -> int | None:
-        """Return the part that gives several tensors at once, of a node that takes one of them: only tensors pass between parts."""
+        """Return the part that computes the tuple of which a node takes one tensor, since only tensors pass between parts."""
         whole = node.args[0] if node.target is operator.getitem else None
         return None if not isinstance(whole, Node) or isinstance(whole.meta["val"], Tensor) else self.of.get(whole)
 
@@ -68,17 +68,17 @@ class _Cut:
             self.inputs[to][value] = None
 
     def taken(self, i: int) -> list[Node]:
-        """What a part takes: what other parts give, then the model's inputs."""
+        """Return the inputs of a part: the results of other parts, then the model's inputs."""
         return sorted(self.inputs[i], key=lambda n: n.op == "placeholder")
 
 
 def _is_constant(node: Node) -> bool:
-    """Return whether a value is a number, a size or the like, which is part of the graph for inputs like the example's."""
+    """Return whether a value contains no tensors, so that it is a constant of the graph."""
     return not any(isinstance(x, Tensor) for x in flatten(node.meta.get("val"))[0])
 
 
 def _part(mod: Module, cut: _Cut, i: int) -> GraphModule:
-    """Return the module of one part. Its inputs and outputs say what they are like."""
+    """Return the module of one part, whose metadata describes its inputs and outputs."""
     graph = Graph()
     env: dict[Node, Any] = {}
     for value in cut.taken(i):
@@ -99,7 +99,7 @@ def _part(mod: Module, cut: _Cut, i: int) -> GraphModule:
 
 
 def _joined(graph: Graph, cut: _Cut, modules: dict[str, Module]) -> GraphModule:
-    """Return the graph of calls of the parts."""
+    """Return the graph that calls the parts."""
     made, env = Graph(), {}
     for node in graph.nodes:
         if node.op == "placeholder":
@@ -115,7 +115,7 @@ def _joined(graph: Graph, cut: _Cut, modules: dict[str, Module]) -> GraphModule:
 
 
 def _without_sharing(modules: list[GraphModule]) -> list[GraphModule]:
-    """Return the modules, of which those that share a parameter get copies."""
+    """Return the modules; those that share a parameter are copied."""
     users = Counter(id(p) for m in modules for p in {id(p): p for p in m.parameters()}.values())
     return [copy.deepcopy(m) if any(users[id(p)] > 1 for p in m.parameters()) else m for m in modules]
 
@@ -123,12 +123,12 @@ def _without_sharing(modules: list[GraphModule]) -> list[GraphModule]:
 # ---------------------------------------------------------------- what users see
 
 class Pipe(Module):
-    """A model in stages, which runs like the model itself. See torch.distributed.pipelining.Pipe.
+    """A model in stages, which computes what the model computes. See torch.distributed.pipelining.Pipe.
 
     Args:
-        split_gm: the graph of calls of the stages.
-        num_stages: how many there are.
-        inputs: what the model takes.
+        split_gm: the graph that calls the stages.
+        num_stages: the number of stages.
+        inputs: the model's inputs.
 
     """
 
@@ -142,11 +142,11 @@ class Pipe(Module):
         split_gm.forward = throw        # type: ignore[method-assign]
 
     def forward(self, *args: Any, **kwargs: Any) -> tuple:
-        """Return the model's results, one after another."""
+        """Return the model's results, computed stage by stage."""
         return Interpreter(self.split_gm).run(*self._inputs.tensors(args, kwargs))
 
     def get_stage_module(self, stage_idx: int) -> Module:
-        """Return a stage's module; ValueError if there is none."""
+        """Return a stage's module; ValueError if there is no such stage."""
         if not 0 <= stage_idx < self.num_stages:
             raise ValueError(f"Invalid stage index {stage_idx}!")
         return getattr(self.split_gm, f"submod_pp_{stage_idx}")
@@ -154,7 +154,7 @@ class Pipe(Module):
     @staticmethod
     def from_tracing(mod: Module, example_args: tuple[Any, ...], example_kwargs: dict[str, Any] | None = None,
                      split_policy: Callable[[GraphModule], GraphModule] | None = None) -> Pipe:
-        """Return a model in stages, for inputs like these. See ``pipeline``."""
+        """Trace and split a model for inputs like the example. See ``pipeline``."""
         inputs = Inputs(mod, example_args, example_kwargs)
         try:
             graph = traced(mod, inputs, example_args, example_kwargs or {}, split_policy)
@@ -166,15 +166,15 @@ class Pipe(Module):
         return Pipe(_joined(graph.graph, cut, modules), len(parts), inputs)     # type: ignore[arg-type]
 
     def info(self) -> PipeInfo:
-        """What stages know of one another."""
+        """Return the facts about all stages that each stage needs."""
         return PipeInfo(self.split_gm.graph, self.num_stages, self.has_loss_and_backward)
 
     def build_stage(self, stage_index: int, device: Any, group: Any = None) -> _PipelineStage:
-        """Return a stage, for a schedule to run. See ``build_stage``."""
+        """Return a stage for a schedule to run. See ``build_stage``."""
         return _PipelineStage(self.get_stage_module(stage_index), stage_index, self.info(), device, group)
 
     def print_readable(self) -> None:
-        """Print the graph and the stages' code."""
+        """Print the graph and the code of the stages."""
         self.split_gm.print_readable()
 
     def __str__(self) -> str:
@@ -187,18 +187,26 @@ class Pipe(Module):
 def pipeline(module: Module, mb_args: tuple[Any, ...], mb_kwargs: dict[str, Any] | None = None,
              split_spec: dict[str, SplitPoint] | None = None,
              split_policy: Callable[[GraphModule], GraphModule] | None = None) -> Pipe:
-    """Cut a model into stages, where it or ``split_spec`` says so. See torch.distributed.pipelining.pipeline.
+    """Split a model into stages at its split points. See torch.distributed.pipelining.pipeline.
 
     Args:
         module: the model.
-        mb_args: inputs like those of a microbatch. What is no tensor in them is part of the stages.
-        mb_kwargs: the same by name.
-        split_spec: before or behind which modules, by their names; a model may call ``pipe_split`` in its place.
-        split_policy: puts ``pipe_split`` into the traced graph, in place of ``split_spec``.
+        mb_args: example inputs of a microbatch. Values that are no tensors become constants of the stages.
+        mb_kwargs: example inputs by name.
+        split_spec: the side of each module, by its name, on which to split; or the model calls ``pipe_split``.
+        split_policy: a function that inserts ``pipe_split`` into the traced graph, in place of ``split_spec``.
+
+    Returns:
+        The model in stages.
 
     Raises:
-        ValueError: both are given.
-        RuntimeError: the forwards of modules within which the model is cut can't be traced.
+        ValueError: both ``split_spec`` and ``split_policy`` are given.
+        RuntimeError: the modules that contain split points cannot be traced.
+
+    >>> from jtorch.distributed.pipelining import SplitPoint, pipeline
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
+    >>> pipeline(net, (torch.ones(1, 2),), split_spec={"1": SplitPoint.BEGINNING}).num_stages
+    2
 
     """
     if split_spec is not None and split_policy is not None:

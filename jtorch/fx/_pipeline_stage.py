@@ -1,4 +1,4 @@
-"""Stages of a traced model: its graph says what their tensors are like, and where they go."""
+"""Stages of a traced model, whose graph gives the metadata of tensors and their destinations."""
 from __future__ import annotations
 
 import operator
@@ -32,13 +32,13 @@ class _PipelineStage(_PipelineStageBase):
             stage_module.to(device)
 
     def get_stage_index_of_submod(self, submod_name: str) -> int:
-        """Which stage a module of the graph is; PipeliningMetadataError if it is none."""
+        """Return the stage of a module of the graph; PipeliningMetadataError if the module is no stage."""
         if submod_name not in self.submod_to_stage_index:
             raise PipeliningMetadataError(f"Stage id of {submod_name} not found")
         return self.submod_to_stage_index[submod_name]
 
     def _meta(self, value: Any) -> _TensorMeta:
-        """What a value is like that passes between stages."""
+        """Return the metadata of a value that passes between stages."""
         return _TensorMeta(value.shape, value.stride(), value.dtype, self.has_backward and value.is_floating_point())
 
     # ------------------------------------------------------------ before the first step
@@ -53,7 +53,7 @@ class _PipelineStage(_PipelineStageBase):
         self.act_send_info = self._targets()
 
     def _places(self) -> tuple[_RecvInfo, ...]:
-        """Where one microbatch's inputs come: those of the model from the user, the others from stages."""
+        """Return the places of one microbatch's inputs: the model's from the user, the others from stages."""
         made = []
         for source, value in zip(self.node.args, self.submod.meta["inputs"], strict=True):
             if source.op == "placeholder":
@@ -67,7 +67,7 @@ class _PipelineStage(_PipelineStageBase):
         return tuple(made)
 
     def _targets(self) -> dict[int, list[int]]:
-        """Of each output: the stages that take it."""
+        """Map each output to the stages that take it."""
         def of(node: Node) -> list[int]:
             return [self.get_stage_index_of_submod(user.name) for user in node.users if user.op == "call_module"]
         parts = {user.args[1]: user for user in self.node.users if user.target is operator.getitem}
@@ -95,14 +95,17 @@ class _PipelineStage(_PipelineStageBase):
 
 
 def build_stage(stage_module: Any, stage_index: int, pipe_info: PipeInfo, device: Any, group: Any = None) -> _PipelineStage:
-    """Return a stage of a traced model, for a schedule to run. See torch.distributed.pipelining.build_stage.
+    """Return a stage of a traced model for a schedule to run. See torch.distributed.pipelining.build_stage.
 
     Args:
-        stage_module: what ``Pipe.get_stage_module`` gives.
-        stage_index: which stage it is.
-        pipe_info: what ``Pipe.info`` gives.
-        device: where it runs.
-        group: the ranks of the pipeline; all, if not given.
+        stage_module: the result of ``Pipe.get_stage_module``.
+        stage_index: the index of the stage.
+        pipe_info: the result of ``Pipe.info``.
+        device: the device of the stage.
+        group: the ranks of the pipeline; all, if None.
+
+    Returns:
+        The stage.
 
     Raises:
         PipeliningMetadataError: the graph has another number of stages.

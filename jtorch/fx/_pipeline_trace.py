@@ -1,7 +1,7 @@
-"""A model's graph, traced as far as is needed to cut it.
+"""Tracing of a model as far as splitting needs it.
 
-Only modules within which it is cut are traced through; all others stay modules that are called, with the Python they have. Which
-these are is seen in a forward with the example inputs.
+Only modules that contain split points are traced through. All others stay calls of modules with their Python code. A forward
+with the example inputs shows which modules contain split points.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from jtorch.tensor import Tensor
 
 
 class Inputs:
-    """A model's inputs: the tensors among them are those of the graph, all else is as in the example."""
+    """A model's inputs: the tensors are the graph's inputs, and other values stay those of the example."""
 
     def __init__(self, mod: Module, args: tuple, kwargs: dict[str, Any] | None):
         self.signature = inspect.signature(mod.forward)
@@ -43,12 +43,12 @@ class Inputs:
         return found
 
     def tensors(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
-        """Return the graph's inputs among others of this form."""
+        """Return the graph's inputs from a call's arguments, which have the example's structure."""
         leaves, _ = flatten(self._bound(args, kwargs))
         return [leaves[i] for i in self.at]
 
     def arguments(self, tensors: Iterable[Any]) -> inspect.BoundArguments:
-        """Return the model's arguments, with these in the tensors' place."""
+        """Return the model's arguments with these tensors."""
         leaves = list(self.leaves)
         for i, t in zip(self.at, tensors, strict=True):
             leaves[i] = t
@@ -56,7 +56,7 @@ class Inputs:
 
 
 class _Tracer(Tracer):
-    """Traces through some modules only, and notes where they are cut."""
+    """Traces through some modules only, and records split points."""
 
     proxy_buffer_attributes = True
 
@@ -65,23 +65,23 @@ class _Tracer(Tracer):
         self.inputs, self.through = inputs, through
 
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
-        """Modules within which nothing is cut."""
+        """Return whether a module contains no split points."""
         return super().is_leaf_module(m, module_qualified_name) if self.through is None else m not in self.through
 
     def create_args_for_root(self, root_fn: Callable, is_module: bool, concrete_args: Any = None) -> tuple[Callable, list]:
-        """Proxies for the tensors only."""
+        """Return proxies for the tensors among the inputs, and the function that takes them."""
         def run(root: Any, *proxies: Any) -> Any:
             given = self.inputs.arguments(proxies)
             return root.forward(*given.args, **given.kwargs)
         return run, [self.root, *[self.create_proxy("placeholder", name, (), {}) for name in self.inputs.names]]
 
     def cut(self, module: Any = None) -> None:
-        """Notes a cut in a forward; those around modules are noted where these are called."""
+        """Record a split point in a forward; ``call_module`` records those at a module's sides."""
         if module is None:
             self.create_node("call_function", pipe_split, (), {})
 
     def call_module(self, m: Any, forward: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """As in all tracers, with the cuts around the module."""
+        """Call a module, and record the split points at its sides."""
         point = m.__dict__.get("_split_point")
         if point is SplitPoint.BEGINNING:
             self.cut()
@@ -92,7 +92,7 @@ class _Tracer(Tracer):
 
 
 def _cut_within(mod: Module, args: tuple, kwargs: dict[str, Any]) -> set[Module]:
-    """Return the modules within which a forward is cut."""
+    """Return the modules that contain a split point of a forward."""
     running: list[Any] = []
     found: set[Module] = {mod}
 
@@ -110,10 +110,10 @@ def _cut_within(mod: Module, args: tuple, kwargs: dict[str, Any]) -> set[Module]
 
 
 class _Noting(Interpreter):
-    """Runs a graph, and notes what each node gives: tensors without elements, all else as it is."""
+    """Runs a graph and records each node's result: tensors as meta tensors, other values unchanged."""
 
     def run_node(self, n: Node) -> Any:
-        """Run a node and notes what it gives."""
+        """Run a node and record its result."""
         made = super().run_node(n)
         is_tensor = isinstance(made, Tensor)
         n.meta["val"] = empty_strided(made.shape, made.stride(), dtype=made.dtype, device="meta") if is_tensor else made
@@ -122,7 +122,7 @@ class _Noting(Interpreter):
 
 def traced(mod: Module, inputs: Inputs, args: tuple, kwargs: dict[str, Any],
             policy: Callable[[GraphModule], GraphModule] | None) -> GraphModule:
-    """Return the model's graph, whose nodes say what they give."""
+    """Return the model's graph, whose nodes have their results as metadata."""
     tracer = _Tracer(inputs, None if policy is not None else _cut_within(mod, args, kwargs))
     with listening(tracer.cut):
         made = GraphModule(mod, tracer.trace(mod))

@@ -1,4 +1,4 @@
-"""Arguments in the form that a traced function was traced with. See torch.fx._pytree."""
+"""Flattening of arguments in the structure of the traced call. See torch.fx._pytree."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ SUPPORTED_NODES_EXACT_MATCH: dict[type, Callable[[Any, TreeSpec], bool] | None] 
 
 def register_pytree_flatten_spec(cls: type, flatten_fn_spec: Callable[[Any, TreeSpec], list[Any]],
                                  flatten_fn_exact_match_spec: Callable[[Any, TreeSpec], bool] | None = None) -> None:
-    """Say how the children of a class are found, of an object that may have more than the one that was traced."""
+    """Register a function that returns the children of a class; the object may have more children than the traced one."""
     SUPPORTED_NODES[cls] = flatten_fn_spec
     SUPPORTED_NODES_EXACT_MATCH[cls] = flatten_fn_exact_match_spec
 
@@ -27,7 +27,7 @@ for _kind in (list, tuple):
 
 
 def tree_flatten_spec(pytree: Any, spec: TreeSpec) -> list[Any]:
-    """Return the leaves of a tree, where ``spec`` has leaves."""
+    """Return the leaves of a tree at the places where ``spec`` has leaves."""
     children = None if spec.is_leaf() else SUPPORTED_NODES.get(spec.type)
     if children is None:
         return spec.flatten_up_to(pytree)

@@ -1,4 +1,4 @@
-"""Source that becomes a function, and that tracebacks show."""
+"""Source code that becomes a function, and that tracebacks show."""
 from __future__ import annotations
 
 import itertools
@@ -12,7 +12,7 @@ _numbers = itertools.count()
 
 
 class _Sources:
-    """What linecache asks for the source of generated files."""
+    """The loader that linecache asks for the source of generated files."""
 
     def __init__(self) -> None:
         self.kept: dict[str, str] = {}
@@ -22,7 +22,7 @@ class _Sources:
         return self.kept.get(name)
 
     def keep(self, src: str, names: dict[str, Any], co_fields: dict[str, Any] | None) -> str:
-        """Keep a source and return the name of its file."""
+        """Store a source, and return the name of its file."""
         key = f"<eval_with_key>.{next(_numbers)}"
         if co_fields and "co_name" in co_fields:
             key += f" from {co_fields['co_filename']}:{co_fields['co_firstlineno']} in {co_fields['co_name']}"
@@ -35,14 +35,14 @@ _loader = _Sources()
 
 
 def function_from(src: str, names: dict[str, Any], co_fields: dict[str, Any] | None = None, name: str = "forward") -> Callable:
-    """Return the function that a source defines, which knows ``names``."""
+    """Return the function that a source defines with the globals ``names``."""
     known = dict(names)
     exec(compile(src, _loader.keep(src, known, co_fields), "exec", dont_inherit=True), known)
     return known.pop(name)
 
 
 def import_block(names: dict[str, Any]) -> str:
-    """Return the imports that give a source what it knows."""
+    """Return the import statements of a source's globals."""
     return "\n".join(sorted({_import_of(n, obj) for n, obj in names.items()}))
 
 
@@ -57,7 +57,7 @@ def _import_of(name: str, obj: Any) -> str:
 
 
 def with_imports(block: str, src: str) -> tuple[str, dict[str, Any]]:
-    """Return a source with its imports, but for those that all generated code knows, which come as names."""
+    """Return a source with its imports, and the globals that all generated code knows."""
     known = {v.import_str: (n, v.obj) for n, v in _custom_builtins.items()}
     lines = block.split("\n")
     return "\n".join([*[line for line in lines if line not in known], src]), dict(known[line] for line in lines if line in known)

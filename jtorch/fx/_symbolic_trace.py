@@ -1,4 +1,4 @@
-"""Tracing a function or module with proxies in the place of its inputs. See torch.fx.Tracer."""
+"""Tracing of a function or module with proxies in place of its inputs. See torch.fx.Tracer."""
 from __future__ import annotations
 
 import collections
@@ -35,7 +35,7 @@ _proxyable_classes: dict[type, None] = {}
 
 
 def is_fx_tracing() -> bool:
-    """Return whether something is being traced."""
+    """Return whether a trace is in progress."""
     return _tracing
 
 
@@ -43,7 +43,7 @@ is_fx_symbolic_tracing = is_fx_tracing
 
 
 class ProxyableClassMeta(type):
-    """The class of classes whose construction becomes a node. See torch.fx.ProxyableClassMeta."""
+    """The metaclass of classes whose construction becomes a node. See torch.fx.ProxyableClassMeta."""
 
     def __init__(cls, name: str, bases: Any, attrs: Any):
         _proxyable_classes.setdefault(cls)
@@ -60,9 +60,22 @@ class ProxyableClassMeta(type):
 
 
 class Tracer(TracerBase):
-    """Runs a function with proxies and gives the graph of what it did. See torch.fx.Tracer.
+    """Runs a function with proxies and records the graph of its operations. See torch.fx.Tracer.
 
     Calls of leaf modules (``is_leaf_module``) become one node; other modules are traced through.
+
+    Args:
+        autowrap_modules: modules whose functions become nodes.
+        autowrap_functions: functions that become nodes.
+        param_shapes_constant: whether shapes of parameters are constants of the graph.
+
+    >>> class ThroughAll(torch.fx.Tracer):
+    ...     def is_leaf_module(self, m, qualified_name):
+    ...         return False
+    >>> graph = ThroughAll().trace(torch.nn.Sequential(torch.nn.ReLU()))
+    >>> [node.op for node in graph.nodes]
+    ['placeholder', 'call_function', 'output']
+
     """
 
     def __init__(self, autowrap_modules: tuple[types.ModuleType, ...] = (math,), autowrap_functions: tuple[Callable, ...] = (),
@@ -83,18 +96,20 @@ class Tracer(TracerBase):
     # ------------------------------------------------------------ what subclasses decide
 
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
-        """Return whether a module's call becomes one node: those of torch.nn do, Sequential aside. See torch.fx.Tracer."""
+        """Return whether a module's call becomes one node: True for modules of torch.nn except Sequential. See
+        torch.fx.Tracer.
+        """
         return (module_name(type(m)) or "").startswith(("torch.nn", "torch.ao.nn")) and not isinstance(m, Sequential)
 
     def path_of_module(self, mod: Any) -> str:
-        """Return the path of a module; NameError if the root has no such module. See torch.fx.Tracer.path_of_module."""
+        """Return the path of a module; NameError if the root does not contain it. See torch.fx.Tracer.path_of_module."""
         paths = self.submodule_paths or {m: n for n, m in self.root.named_modules()}
         if mod not in paths:
             raise NameError("module is not installed as a submodule")
         return paths[mod]
 
     def call_module(self, m: Any, forward: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """What a module's call becomes: a node, or what tracing through gives. See torch.fx.Tracer.call_module."""
+        """Return a module's call as a node, or the result of tracing through it. See torch.fx.Tracer.call_module."""
         path = self.path_of_module(m)
         with ScopeContextManager(self.scope, Scope(path, type(m))) as scope:
             calls = self.num_calls.get(path, 0)
@@ -109,7 +124,7 @@ class Tracer(TracerBase):
         return made
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Proxy]) -> Any:
-        """What an attribute of a module becomes: parameters are proxies. See torch.fx.Tracer.getattr."""
+        """Return an attribute of a module; a proxy for a parameter. See torch.fx.Tracer.getattr."""
         if isinstance(attr_val, Parameter):
             return self._proxy_of(attr_val, self.root.named_parameters(), parameter_proxy_cache)
         if self.proxy_buffer_attributes and isinstance(attr_val, Tensor):
@@ -128,14 +143,14 @@ class Tracer(TracerBase):
         return cache[name]
 
     def get_fresh_qualname(self, prefix: str) -> str:
-        """Return a name that the root has no attribute of."""
+        """Return an attribute name that the root does not have."""
         n = 0
         while hasattr(self.root, f"{prefix}{n}"):
             n += 1
         return f"{prefix}{n}"
 
     def create_arg(self, a: Any) -> Argument:
-        """As TracerBase; parameters, buffers, modules and constant tensors are attributes. See torch.fx.Tracer.create_arg."""
+        """Return a value as a node's argument; parameters, buffers, modules and constant tensors become attributes."""
         if isinstance(a, (Tensor, Module)):
             return self.create_node("get_attr", self._attribute(a), (), {})
         if isinstance(a, tuple) and hasattr(a, "_fields"):
@@ -147,7 +162,7 @@ class Tracer(TracerBase):
         return super().create_arg(a)
 
     def _attribute(self, a: Any) -> str:
-        """Return the path of a tensor or module in the root, where a constant is put if need be."""
+        """Return the path of a tensor or module in the root; a constant tensor is added to the root."""
         kind = "parameters" if isinstance(a, Parameter) else "buffers" if isinstance(a, Tensor) else "modules"
         found = next((n for n, p in getattr(self.root, f"named_{kind}")() if p is a), None) or self.tensor_attrs.get(a)
         if found is not None:
@@ -163,7 +178,7 @@ class Tracer(TracerBase):
     # ------------------------------------------------------------ arguments of the root
 
     def create_args_for_root(self, root_fn: Callable, is_module: bool, concrete_args: Any = None) -> tuple[Callable, list]:
-        """Proxies for a function's parameters, and the function that takes them. See torch.fx.Tracer."""
+        """Return proxies for a function's parameters, and the function that takes them. See torch.fx.Tracer."""
         analysed: Any = inspect.unwrap(root_fn)
         code, signature = analysed.__code__, inspect.signature(analysed)
         total = code.co_argcount + code.co_kwonlyargcount
@@ -191,7 +206,7 @@ class Tracer(TracerBase):
         return self._taken_apart(root_fn, args, names[:total])
 
     def _taken_apart(self, root_fn: Callable, args: list, names: list[str]) -> tuple[Callable, list]:
-        """Return the function of the leaves of its arguments, where some are nested."""
+        """Return the function of the arguments' leaves, if some arguments are nested."""
         flat, form = pytree.tree_flatten(tuple(args))
         if len(flat) == len(args) and all([a is b for a, b in zip(flat, args, strict=True)]):
             return root_fn, args
@@ -232,7 +247,14 @@ class Tracer(TracerBase):
     def trace(self, root: Module | Callable, concrete_args: Any = None) -> Graph:
         """Return the graph of a module or function. See torch.fx.Tracer.trace.
 
-        ``concrete_args`` gives arguments values, which are then constants of the graph; PH in them stands for an input.
+        Args:
+            root: the module or function.
+            concrete_args: fixed values of arguments by name, which become constants of the graph; PH in them stands for an
+                input.
+
+        Returns:
+            The graph.
+
         """
         global _tracing
         before, _tracing = _tracing, True
@@ -250,7 +272,7 @@ class Tracer(TracerBase):
         return self.graph
 
     def _begin(self, root: Any) -> Any:
-        """Set up an empty graph; the function that is to be traced."""
+        """Create an empty graph, and return the function to trace."""
         fn: Any = root
         if isinstance(root, Module):
             if not hasattr(type(root), self.traced_func_name):
@@ -271,7 +293,7 @@ class Tracer(TracerBase):
         return fn
 
     def _patch(self, patcher: Patcher, globals_: dict[str, Any]) -> None:
-        """Has modules ask the tracer about their attributes and calls, and wrapped functions write themselves down."""
+        """Patch modules so that the tracer sees their attributes and calls, and functions to wrap so that they become nodes."""
         get, call, cache = Module.__getattr__, Module.__call__, {}      # type: ignore[var-annotated]
 
         @functools.wraps(get)
@@ -297,20 +319,31 @@ class Tracer(TracerBase):
 
 
 def _all_positional(fn: Any, nargs: int) -> Callable:
-    """Return the function with all its parameters positional: ``*args`` and ``**kwargs`` are given as they are, as two."""
+    """Return the function with all parameters positional; ``*args`` and ``**kwargs`` become two of them."""
     code = fn.__code__
     made = code.replace(co_argcount=nargs, co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=code.co_flags & ~_VARIABLE)
     return types.FunctionType(made, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
 
 
 def symbolic_trace(root: Module | Callable, concrete_args: Any = None) -> GraphModule:
-    """Return the module that a graph of a module or function makes. See torch.fx.symbolic_trace.
+    """Return the module of the graph of a module or function. See torch.fx.symbolic_trace.
+
+    Args:
+        root: the module or function.
+        concrete_args: fixed values of arguments by name, which become constants of the graph.
+
+    Returns:
+        A GraphModule that computes what ``root`` computes.
+
+    Raises:
+        TraceError: control flow depends on a value.
 
     >>> m = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
     >>> [node.op for node in m.graph.nodes]
     ['placeholder', 'call_function', 'call_function', 'output']
     >>> m(torch.tensor([-1.0, 2.0]))
     tensor([1., 3.])
+
     """
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)

@@ -1,4 +1,4 @@
-"""Functions that become one node although they are no functions of PyTorch's. See torch.fx.wrap."""
+"""Functions that become one node although they are not PyTorch's. See torch.fx.wrap."""
 from __future__ import annotations
 
 import builtins
@@ -15,7 +15,18 @@ _wrapped_methods_to_patch: list[tuple[type, str]] = []
 
 
 def wrap(fn_or_name: Any) -> Any:
-    """Says at the top level of a module that a function of this module, or a builtin, becomes one node. See torch.fx.wrap."""
+    """Register a function of the calling module, or a builtin, that becomes one node. See torch.fx.wrap.
+
+    Args:
+        fn_or_name: the function, or its name.
+
+    Returns:
+        The argument.
+
+    Raises:
+        NotImplementedError: the call is not at the top level of a module.
+
+    """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
     frame: Any = inspect.currentframe().f_back      # type: ignore[union-attr]
@@ -34,7 +45,7 @@ def _find_proxy(*where: Any) -> Any:
 
 
 def _noted(fn: Callable) -> Callable:
-    """Return a function that becomes a node where it is given a proxy."""
+    """Return a function that becomes a node if it is given a proxy."""
     @functools.wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         proxy = _find_proxy(args, kwargs)
@@ -57,7 +68,7 @@ def _noted_method(cls: type, name: str) -> Callable:
 
 
 def patch_wrapped_functions(patcher: Patcher) -> None:
-    """Has all wrapped functions write themselves down."""
+    """Patch all wrapped functions, so that they become nodes."""
     for (_, name), space in list(_wrapped_fns_to_patch.items()):
         own = space[name] if name in space else getattr(builtins, name)
         patcher.patch(space, name, _noted(own))
@@ -66,7 +77,7 @@ def patch_wrapped_functions(patcher: Patcher) -> None:
 
 
 def autowrap_check(patcher: Patcher, space: dict[str, Any], function_ids: set[int]) -> None:
-    """Has the functions of a namespace that are to be wrapped write themselves down."""
+    """Patch the functions of a namespace that are to be wrapped."""
     if patcher.visit_once(space):
         for name, value in list(space.items()):
             if not name.startswith("_") and callable(value) and id(value) in function_ids:

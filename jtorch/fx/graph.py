@@ -1,4 +1,4 @@
-"""Graph: nodes in the order in which they run. See torch.fx.Graph."""
+"""Graph: a list of nodes in execution order. See torch.fx.Graph."""
 from __future__ import annotations
 
 import contextlib
@@ -34,7 +34,7 @@ _snake_case, _is_from_torch, _type_repr = snake_case, is_from_torch, type_repr
 
 
 class _node_list:
-    """A graph's nodes, in order or backwards; one that is erased while they are gone through does no harm."""
+    """A graph's nodes, in order or reversed; nodes can be erased during the iteration."""
 
     def __init__(self, graph: Graph, direction: str = "_next"):
         self.graph, self.direction = graph, direction
@@ -57,7 +57,7 @@ class _node_list:
 
 
 class _FindNodesLookupTable:
-    """The nodes of each opcode, functions each for themselves."""
+    """The nodes by opcode, and by function for call_function."""
 
     def __init__(self) -> None:
         self.table: dict[tuple[str, Any], dict[Node, None]] = {}
@@ -73,7 +73,7 @@ class _FindNodesLookupTable:
         self.table.setdefault(self._key(node), {})[node] = None
 
     def remove(self, node: Node) -> None:
-        """Take a node out."""
+        """Remove a node."""
         self.table[self._key(node)].pop(node)
 
     def find_nodes(self, *, op: str, target: Target | None = None) -> list[Node]:
@@ -86,7 +86,7 @@ class _FindNodesLookupTable:
 
 
 class _InsertPoint:
-    """Where nodes are inserted; the end of its block puts it back."""
+    """The place where nodes are inserted; the end of its block restores the previous one."""
 
     def __init__(self, graph: Graph, before: Callable[[Node], None]):
         self.graph, self.before = graph, before
@@ -101,12 +101,18 @@ class _InsertPoint:
 class Graph:
     """A list of nodes, from placeholders to the output. See torch.fx.Graph.
 
+    Args:
+        owning_module: the module whose attributes the nodes use.
+        tracer_cls: the class of the tracer that made the graph.
+        tracer_extras: further facts about the tracer.
+
     >>> g = torch.fx.Graph()
     >>> x = g.placeholder("x")
     >>> g.output(g.call_function(torch.relu, (x,)))
     output
     >>> print(torch.fx.GraphModule({}, g)(torch.tensor([-1.0, 2.0])))
     tensor([0., 2.])
+
     """
 
     def __init__(self, owning_module: GraphModule | None = None, tracer_cls: type | None = None,
@@ -141,18 +147,31 @@ class Graph:
         return sorted(found) if sort else found
 
     def process_inputs(self, *args: Any) -> Any:
-        """Return the placeholders' values of a call's arguments."""
+        """Return the values of the placeholders for a call's arguments."""
         return self._codegen.process_inputs(*args)
 
     def process_outputs(self, out: Any) -> Any:
-        """Return a call's result of the output's values."""
+        """Return a call's result for the output's values."""
         return self._codegen.process_outputs(out)
 
     # ------------------------------------------------------------ making nodes
 
     def create_node(self, op: str, target: Target, args: tuple | None = None, kwargs: dict[str, Any] | None = None,
                     name: str | None = None, type_expr: Any = None) -> Node:
-        """Return a new node where nodes are being inserted. See torch.fx.Graph.create_node."""
+        """Create a node at the insertion point. See torch.fx.Graph.create_node.
+
+        Args:
+            op: the opcode: placeholder, get_attr, call_function, call_method, call_module or output.
+            target: the function, or the name of a method, module, attribute or input.
+            args: the positional arguments, which may contain nodes.
+            kwargs: the arguments by name.
+            name: the base of the node's name; derived from ``target``, if None.
+            type_expr: the type of the result.
+
+        Returns:
+            The node.
+
+        """
         if args and not isinstance(args, tuple):
             raise AssertionError(f"args must be a tuple, got {type(args)}")
         if kwargs and not isinstance(kwargs, dict):
@@ -171,12 +190,12 @@ class Graph:
         return graph_target_name(target)
 
     def placeholder(self, name: str, type_expr: Any = None, default_value: Any = inspect.Signature.empty) -> Node:
-        """Return an input."""
+        """Create an input."""
         args = () if default_value is inspect.Signature.empty else (default_value,)
         return self.create_node("placeholder", name, args=args, type_expr=type_expr)
 
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
-        """Return an attribute of the module that the graph belongs to."""
+        """Create a node for an attribute of the owning module."""
         if self.owning_module is not None and not _is_registered(self.owning_module, qualified_name):
             warned.warn("Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
                         "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the "
@@ -185,7 +204,7 @@ class Graph:
 
     def call_module(self, module_name: str, args: tuple | None = None, kwargs: dict[str, Any] | None = None,
                     type_expr: Any = None) -> Node:
-        """Return a call of a submodule."""
+        """Create a call of a submodule."""
         if self.owning_module is not None and self.owning_module.get_submodule(module_name) is None:
             warned.warn("Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! Call "
                         "GraphModule.add_submodule to add the necessary submodule")
@@ -193,20 +212,20 @@ class Graph:
 
     def call_method(self, method_name: str, args: tuple | None = None, kwargs: dict[str, Any] | None = None,
                     type_expr: Any = None) -> Node:
-        """Return a call of a method of the first argument."""
+        """Create a call of a method of the first argument."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
     def call_function(self, the_function: Callable, args: tuple | None = None, kwargs: dict[str, Any] | None = None,
                       type_expr: Any = None, name: str | None = None) -> Node:
-        """Return a call of a function."""
+        """Create a call of a function."""
         return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
 
     def output(self, result: Argument, type_expr: Any = None) -> Node:
-        """Return the end of the graph."""
+        """Create the end of the graph, which returns ``result``."""
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
     def node_copy(self, node: Node, arg_transform: Callable[[Node], Argument] = lambda x: x) -> Node:
-        """Return a node of another graph, with ``arg_transform`` of its arguments."""
+        """Copy a node of another graph, with its arguments mapped by ``arg_transform``."""
         made = self.create_node(node.op, node.target, map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform),
                                 node.name, node.type)
         made.meta = copy.copy(node.meta)
@@ -235,11 +254,11 @@ class Graph:
     # ------------------------------------------------------------ changing
 
     def inserting_before(self, n: Node | None = None) -> Any:
-        """New nodes go before ``n``: from now on, or within a ``with`` block. See torch.fx.Graph.inserting_before."""
+        """Insert new nodes before ``n``, from now on or within a ``with`` block. See torch.fx.Graph.inserting_before."""
         return self.inserting_after(self._root) if n is None else self._insert_at(n, n.prepend, "before")
 
     def inserting_after(self, n: Node | None = None) -> Any:
-        """New nodes go after ``n``: from now on, or within a ``with`` block. See torch.fx.Graph.inserting_after."""
+        """Insert new nodes after ``n``, from now on or within a ``with`` block. See torch.fx.Graph.inserting_after."""
         return self.inserting_before(self._root) if n is None else self._insert_at(n, n.append, "after")
 
     def _insert_at(self, n: Node, insert: Callable[[Node], None], where: str) -> Any:
@@ -249,7 +268,7 @@ class Graph:
         return _InsertPoint(self, before)
 
     def erase_node(self, to_erase: Node) -> None:
-        """Take a node out that nobody uses; RuntimeError for others."""
+        """Remove a node without users; RuntimeError for others. See torch.fx.Graph.erase_node."""
         if to_erase.users:
             raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: "
                                f"{to_erase.users}!")
@@ -263,13 +282,14 @@ class Graph:
         self._find_nodes_lookup_table.remove(to_erase)
         before, after = to_erase._prev, to_erase._next
         to_erase._remove_from_list()
-        to_erase._prev, to_erase._next = before, after      # so that who goes through the nodes finds on
+        # Keep the links of the erased node, so that an iteration over the nodes can continue.
+        to_erase._prev, to_erase._next = before, after
         to_erase._erased = True
         self._len -= 1
         to_erase._update_args_kwargs(map_arg(to_erase._args, lambda n: None), map_arg(to_erase._kwargs, lambda n: None))
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-        """Take out what nobody uses and has no effect besides; whether there was any. See torch.fx.Graph."""
+        """Remove the nodes without users and side effects; return whether there were any. See torch.fx.Graph."""
         self.lint()
         impure = is_impure_node or Node.is_impure
         dead = False
@@ -285,11 +305,11 @@ class Graph:
         return dead
 
     def set_codegen(self, codegen: CodeGen) -> None:
-        """Says how source is written."""
+        """Set the object that writes the source."""
         self._codegen = codegen
 
     def on_generate_code(self, make_transformer: Callable[[Any], Any]) -> Any:
-        """Has the lines of generated code go through a function; a ``with`` block ends it. See torch.fx.Graph."""
+        """Pass the lines of generated code through a function; a ``with`` block ends this. See torch.fx.Graph."""
         before = self._codegen._body_transformer
         self._codegen._body_transformer = make_transformer(before)
 
@@ -330,7 +350,7 @@ class Graph:
         return "\n    ".join([f"graph({', '.join(names)}){returns[0]}:", *[line for line in lines if line]])
 
     def print_tabular(self) -> None:
-        """Print a table of the nodes, with the package tabulate. See torch.fx.Graph.print_tabular."""
+        """Print a table of the nodes by the package tabulate. See torch.fx.Graph.print_tabular."""
         try:
             from tabulate import tabulate
         except ImportError:
@@ -343,7 +363,7 @@ class Graph:
     # ------------------------------------------------------------ checking
 
     def lint(self) -> None:
-        """RuntimeError where the graph is not well formed. See torch.fx.Graph.lint."""
+        """Check that the graph is well formed; RuntimeError if it is not. See torch.fx.Graph.lint."""
         seen: set[Node] = set()
         names: set[str] = set()
         for node in self.nodes:
@@ -389,7 +409,7 @@ def _check_target(node: Node, module: Any) -> None:
 
 
 def _is_registered(module: Any, qualified_name: str) -> bool:
-    """Return whether a module has a submodule, parameter or buffer of this path."""
+    """Return whether a module has a submodule, parameter or buffer at a path."""
     path, _, name = qualified_name.rpartition(".")
     try:
         owner = module.get_submodule(path)

@@ -1,4 +1,4 @@
-"""GraphModule: a module whose ``forward`` is written from a graph. See torch.fx.GraphModule."""
+"""GraphModule: a module whose ``forward`` is generated from a graph. See torch.fx.GraphModule."""
 from __future__ import annotations
 
 import contextlib
@@ -33,7 +33,7 @@ _KEPT = ("_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_po
 # ---------------------------------------------------------------- attributes by path
 
 def _walk(module: Any, path: list[str]) -> Any:
-    """Return the module of a path, made where there is none."""
+    """Return the submodule at a path, and create missing modules."""
     for name in path:
         inner = getattr(module, name, None)
         if inner is None:
@@ -44,7 +44,7 @@ def _walk(module: Any, path: list[str]) -> Any:
 
 
 def _assign_attr(value: Any, module: Any, target: str) -> None:
-    """Return a module an attribute under a path; tensors become buffers."""
+    """Set an attribute at a path; tensors become buffers."""
     *path, name = target.split(".")
     owner = _walk(module, path)
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
@@ -54,7 +54,7 @@ def _assign_attr(value: Any, module: Any, target: str) -> None:
 
 
 def _copy_attr(source: Any, module: Any, target: str) -> None:
-    """Return a module what another has under a path, unless they share a part of it."""
+    """Copy an attribute at a path from another module, unless both share a module on the path."""
     *path, name = target.split(".")
     there, here = source, module
     for part in path:
@@ -67,7 +67,7 @@ def _copy_attr(source: Any, module: Any, target: str) -> None:
 
 
 def _get_attr(module: Any, target: str) -> Any:
-    """What a module has under a path."""
+    """Return the attribute at a path."""
     for name in target.split(".") if target else ():
         module = getattr(module, name)
     return module
@@ -92,12 +92,12 @@ def _del_attr(module: Any, target: str) -> None:
 # ---------------------------------------------------------------- the module
 
 def _is_ours(file: str) -> bool:
-    """Return whether a line of a traceback is the package's own: PyTorch has none for what a function does inside."""
+    """Return whether a line of a traceback belongs to the package; PyTorch's tracebacks lack the inside of functions."""
     return file.startswith((_PACKAGE, "<jtorch"))
 
 
 class _WrappedCall:
-    """What a call does: where generated code raises, its lines are shown first."""
+    """Calls a GraphModule, and prints the failing line of generated code if the call raises."""
 
     def __init__(self, cls: type, cls_call: Callable | None):
         self.cls, self.cls_call = cls, cls_call
@@ -124,17 +124,23 @@ class _WrappedCall:
 
 
 class GraphModule(Module):
-    """A module made of a graph and of what the graph uses of another module. See torch.fx.GraphModule.
+    """A module made of a graph and the attributes of another module that the graph uses. See torch.fx.GraphModule.
 
-    ``code`` is the source of its forward; after a change of the graph, ``recompile`` writes it anew.
+    ``code`` is the source of its forward. After a change of the graph, ``recompile`` generates it again.
+
+    Args:
+        root: the module that has the attributes, or a dict of attributes by path.
+        graph: the graph.
+        class_name: the name of the module's class.
+
     """
 
     def __new__(cls, *args: Any, **kwargs: Any):
-        """Return an instance of a class of its own, for a forward of its own."""
+        """Return an instance of a new class, which has its own forward."""
         base = next(c for c in cls.__mro__ if c.__qualname__ != "GraphModuleImpl")
 
         class GraphModuleImpl(base):        # type: ignore[valid-type,misc]
-            """Has the generated forward."""
+            """The class that has the generated forward."""
         GraphModuleImpl.__module__ = cls.__module__
         return super().__new__(GraphModuleImpl)
 
@@ -172,7 +178,7 @@ class GraphModule(Module):
 
     @property
     def graph(self) -> Graph:
-        """The graph; assigning one writes the code anew."""
+        """The graph; assigning a graph generates the code again."""
         return self._graph
 
     @graph.setter
@@ -191,7 +197,7 @@ class GraphModule(Module):
         return self._code
 
     def recompile(self) -> PythonCode:
-        """Write forward anew from the graph. See torch.fx.GraphModule.recompile."""
+        """Generate forward from the graph. See torch.fx.GraphModule.recompile."""
         codegen = self._graph._codegen
         if isinstance(codegen, _PyTreeCodeGen):
             self._in_spec, self._out_spec = codegen.pytree_info.in_spec, codegen.pytree_info.out_spec
@@ -210,7 +216,7 @@ class GraphModule(Module):
     # ------------------------------------------------------------ submodules
 
     def add_submodule(self, target: str, m: Module) -> bool:
-        """Add a module under a path; whether it could. See torch.fx.GraphModule.add_submodule."""
+        """Add a module at a path; return whether this was possible. See torch.fx.GraphModule.add_submodule."""
         *path, name = target.split(".")
         owner: Any = self
         for part in path:
@@ -221,7 +227,7 @@ class GraphModule(Module):
         return True
 
     def delete_submodule(self, target: str) -> bool:
-        """Take a module out; whether there was one. See torch.fx.GraphModule.delete_submodule."""
+        """Remove a module; return whether it existed. See torch.fx.GraphModule.delete_submodule."""
         path, _, name = target.rpartition(".")
         try:
             owner = self.get_submodule(path)
@@ -233,7 +239,7 @@ class GraphModule(Module):
         return True
 
     def delete_all_unused_submodules(self) -> None:
-        """Take out all modules that the graph does not use. See torch.fx.GraphModule.delete_all_unused_submodules."""
+        """Remove all modules that the graph does not use. See torch.fx.GraphModule.delete_all_unused_submodules."""
         used: set[str] = set()
         for node in self.graph.nodes:
             if node.op not in ("call_module", "get_attr"):
@@ -285,7 +291,7 @@ class GraphModule(Module):
 
     def print_readable(self, print_output: bool = True, include_stride: bool = False, include_device: bool = False,
                        colored: bool = False, **others: Any) -> str:
-        """Return the source with what passes have noted; printed too. See torch.fx.GraphModule.print_readable."""
+        """Return the source with the recorded shapes, and print it. See torch.fx.GraphModule.print_readable."""
         src = self._graph.python_code(root_module="self", verbose=True).src.lstrip("\n")
         text = indented(f"class {self._get_name()}(torch.nn.Module):\n" + src, 4)
         inner = [m.print_readable(print_output=False) for _, m in self.named_children() if isinstance(m, GraphModule)]
@@ -295,7 +301,7 @@ class GraphModule(Module):
         return text
 
     def to_folder(self, folder: Any, module_name: str = "FxModule") -> None:
-        """Write the module as a package: its source and its state. See torch.fx.GraphModule.to_folder."""
+        """Write the module as a package, with its source and its state. See torch.fx.GraphModule.to_folder."""
         folder = Path(folder)
         folder.mkdir(exist_ok=True)
         save(self.state_dict(), folder / "state_dict.pt")
@@ -386,7 +392,7 @@ def _check_hook(f: Any) -> None:
 # ---------------------------------------------------------------- pickles
 
 class _CodeOnlyModule(Module):
-    """What a graph module holds, before it has a graph."""
+    """Holds the attributes of a graph module before it has a graph."""
 
     def __init__(self, body: dict[str, Any]):
         super().__init__()
@@ -394,12 +400,12 @@ class _CodeOnlyModule(Module):
 
 
 def reduce_graph_module(body: dict[str, Any], block: str) -> Module:
-    """Return a graph module of its source: the graph is traced anew. See torch.fx.graph_module.reduce_graph_module."""
+    """Rebuild a graph module from its source by tracing it. See torch.fx.graph_module.reduce_graph_module."""
     src, names = with_imports(block, body.get("_code") or body["code"])
     forward = function_from(src, names)
 
     class Unpickled(_CodeOnlyModule):
-        """Has the forward that was written."""
+        """The class that has the pickled forward."""
     Unpickled.forward = forward     # type: ignore[method-assign,assignment]
     Unpickled.__name__ = "GraphModule"
     holder = Unpickled(body)

@@ -1,4 +1,4 @@
-"""Lists and dicts that a node's arguments are kept in: a change of one would pass the graph's uses by."""
+"""Immutable lists and dicts for nodes' arguments, since a change would bypass the graph's record of users."""
 from __future__ import annotations
 
 from typing import Any, NoReturn
@@ -23,7 +23,7 @@ def _immutable(cls: type, names: str) -> type:
 
 
 class immutable_list(list):     # noqa: N801
-    """A list that can't be changed. See torch.fx.immutable_collections.immutable_list."""
+    """A list that cannot be changed. See torch.fx.immutable_collections.immutable_list."""
 
     def __hash__(self) -> int:      # type: ignore[override]
         return hash(tuple(self))
@@ -33,7 +33,7 @@ class immutable_list(list):     # noqa: N801
 
 
 class immutable_dict(dict):     # noqa: N801
-    """A dict that can't be changed. See torch.fx.immutable_collections.immutable_dict."""
+    """A dict that cannot be changed. See torch.fx.immutable_collections.immutable_dict."""
 
     def __hash__(self) -> int:      # type: ignore[override]
         return hash(frozenset(self.items()))

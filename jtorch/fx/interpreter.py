@@ -1,4 +1,4 @@
-"""Running a graph node by node. See torch.fx.Interpreter."""
+"""Execution of a graph node by node. See torch.fx.Interpreter."""
 from __future__ import annotations
 
 import contextlib
@@ -19,7 +19,12 @@ __all__ = ["Interpreter", "Transformer"]
 
 
 class Interpreter:
-    """Runs a graph; subclasses change what a kind of node does. See torch.fx.Interpreter.
+    """Runs a graph; subclasses override what each kind of node does. See torch.fx.Interpreter.
+
+    Args:
+        module: the module with the graph.
+        garbage_collect_values: whether values are dropped after their last use.
+        graph: the graph; the module's, if None.
 
     >>> class Doubling(torch.fx.Interpreter):
     ...     def call_function(self, target, args, kwargs):
@@ -27,6 +32,7 @@ class Interpreter:
     >>> m = torch.fx.symbolic_trace(lambda x: torch.relu(x))
     >>> Doubling(m).run(torch.tensor([-1.0, 2.0]))
     tensor([0., 4.])
+
     """
 
     def __init__(self, module: Any, garbage_collect_values: bool = True, graph: Graph | None = None):
@@ -40,7 +46,14 @@ class Interpreter:
         self.user_to_last_uses = _last_uses(list(self.graph.nodes)) if garbage_collect_values else {}
 
     def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
-        """Return the output of the graph for these inputs. See torch.fx.Interpreter.run."""
+        """Return the output of the graph for these inputs. See torch.fx.Interpreter.run.
+
+        Args:
+            args: the inputs.
+            initial_env: values of nodes that are not run.
+            enable_io_processing: whether the graph's code generator converts inputs and output.
+
+        """
         self.env = {} if initial_env is None else initial_env
         self.args_iter: Iterator[Any] = iter(self.graph.process_inputs(*args) if enable_io_processing else args)
         for node in self.graph.nodes:
@@ -55,7 +68,7 @@ class Interpreter:
         return None
 
     def _run_noting(self, node: Node) -> Any:
-        """Run a node; an error says which one it was."""
+        """Run a node; an error names the node."""
         try:
             return self.run_node(node)
         except Exception as error:
@@ -68,7 +81,7 @@ class Interpreter:
             raise
 
     def boxed_run(self, args_list: list[Any]) -> Any:
-        """As run, of a list, which is emptied. See torch.fx.Interpreter.boxed_run."""
+        """Run the graph on a list of inputs, which is emptied. See torch.fx.Interpreter.boxed_run."""
         inputs = [n for n in self.graph.nodes if n.op == "placeholder"]
         if len(args_list) != len(inputs):
             what = "extra arguments" if len(args_list) > len(inputs) else "missing arguments"
@@ -121,7 +134,7 @@ class Interpreter:
         return args[0]
 
     def fetch_attr(self, target: str) -> Any:
-        """What the module has under a path; RuntimeError if nothing."""
+        """Return the module's attribute at a path; RuntimeError if there is none."""
         found, atoms = self.module, target.split(".")
         for i, atom in enumerate(atoms):
             if not hasattr(found, atom):
@@ -134,7 +147,7 @@ class Interpreter:
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
     def map_nodes_to_values(self, args: Argument, n: Node) -> Argument:
-        """Arguments with values in the place of nodes."""
+        """Return arguments with nodes replaced by their values."""
         def value(node: Node) -> Any:
             if node not in self.env:
                 raise RuntimeError(f"Node {n} referenced nonexistent value {node}! Run Graph.lint() to diagnose such issues")
@@ -143,7 +156,19 @@ class Interpreter:
 
 
 class Transformer(Interpreter):
-    """An interpreter that makes a new graph of what it does. See torch.fx.Transformer."""
+    """An interpreter that builds a new graph of the operations that it runs. See torch.fx.Transformer.
+
+    Args:
+        module: the module with the graph.
+
+    >>> class Tanhs(torch.fx.Transformer):
+    ...     def call_function(self, target, args, kwargs):
+    ...         return super().call_function(torch.tanh, args, kwargs)
+    >>> m = torch.fx.symbolic_trace(lambda x: torch.relu(x))
+    >>> Tanhs(m).transform()(torch.tensor([0.0]))
+    tensor([0.])
+
+    """
 
     def __init__(self, module: GraphModule):
         super().__init__(module)
@@ -162,21 +187,21 @@ class Transformer(Interpreter):
         self.tracer.root = module
 
     def placeholder(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Proxy:
-        """Return an input of the new graph. See torch.fx.Transformer.placeholder."""
+        """Create an input of the new graph. See torch.fx.Transformer.placeholder."""
         default = args[0] if args else inspect.Signature.empty
         return Proxy(self.new_graph.placeholder(target, default_value=default), self.tracer)
 
     def get_attr(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Proxy:
-        """Return an attribute in the new graph. See torch.fx.Transformer.get_attr."""
+        """Create an attribute in the new graph. See torch.fx.Transformer.get_attr."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
     def call_module(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Return a submodule's call in the new graph. See torch.fx.Transformer.call_module."""
+        """Create a submodule's call in the new graph. See torch.fx.Transformer.call_module."""
         found = self.fetch_attr(target)
         return self.tracer.call_module(found, found.forward, args, kwargs)
 
     def call_function(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Return a function's call in the new graph. See torch.fx.Transformer.call_function."""
+        """Create a function's call in the new graph. See torch.fx.Transformer.call_function."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def transform(self) -> GraphModule:

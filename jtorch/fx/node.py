@@ -1,4 +1,4 @@
-"""Node: one call of a graph, or one of its inputs, attributes or results. See torch.fx.Node."""
+"""Node: a call, input, attribute or result of a graph. See torch.fx.Node."""
 from __future__ import annotations
 
 import operator
@@ -30,20 +30,20 @@ _side_effectful_functions: set[Callable] = {operator.setitem}
 
 
 def has_side_effect(fn: Callable) -> Callable:
-    """Notes that calls of a function stay although nobody uses their results. See torch.fx.node.has_side_effect."""
+    """Register a function whose calls are kept even without users. See torch.fx.node.has_side_effect."""
     _side_effectful_functions.add(fn)
     return fn
 
 
 def map_arg(a: Argument, fn: Callable[[Node], Argument]) -> Argument:
-    """Return the argument with ``fn`` of each node in it. See torch.fx.node.map_arg."""
+    """Apply ``fn`` to each node in an argument. See torch.fx.node.map_arg."""
     if not callable(fn):
         raise AssertionError("torch.fx.map_arg(a, fn): fn must be a callable")
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
 
 
 def map_aggregate(a: Argument, fn: Callable[[Argument], Argument]) -> Argument:
-    """Return the argument with ``fn`` of all that is in its tuples, lists, dicts and slices. See torch.fx.node.map_aggregate."""
+    """Apply ``fn`` to each value in an argument's tuples, lists, dicts and slices. See torch.fx.node.map_aggregate."""
     if isinstance(a, tuple):
         mapped = [map_aggregate(x, fn) for x in a]
         return type(a)(*mapped) if hasattr(a, "_fields") else tuple(mapped)
@@ -57,7 +57,7 @@ def map_aggregate(a: Argument, fn: Callable[[Argument], Argument]) -> Argument:
 
 
 def type_repr(obj: Any) -> str:
-    """How generated code and printed graphs write a type."""
+    """Return the text of a type in generated code and printed graphs."""
     if isinstance(obj, type) and not isinstance(obj, types.GenericAlias):
         if obj.__module__ == "builtins":
             return obj.__qualname__
@@ -87,7 +87,7 @@ def _format_arg(arg: Any, limit: float = float("inf")) -> str:
 
 
 def target_text(target: Any) -> str:
-    """How printed graphs write what a node calls."""
+    """Return the text of a node's target in printed graphs."""
     if isinstance(target, str):
         return target
     name = getattr(target, "__name__", None)
@@ -99,7 +99,11 @@ def target_text(target: Any) -> str:
 
 
 class Node:
-    """One operation of a graph: an opcode, what it calls, and arguments, which may be other nodes. See torch.fx.Node."""
+    """One operation of a graph: an opcode, a target, and arguments that may contain other nodes. See torch.fx.Node.
+
+    ``Graph.create_node`` creates nodes. ``args`` and ``kwargs`` can be assigned; ``users`` are the nodes that use this one;
+    ``meta`` is a dict for passes.
+    """
 
     graph: Graph
     name: str
@@ -132,16 +136,16 @@ class Node:
 
     @property
     def next(self) -> Node:
-        """The node after it."""
+        """The next node."""
         return self._next
 
     @property
     def prev(self) -> Node:
-        """The node before it."""
+        """The previous node."""
         return self._prev
 
     def prepend(self, x: Node) -> None:
-        """Put ``x`` before this node."""
+        """Insert ``x`` before this node."""
         if self.graph is not x.graph:
             raise AssertionError("Attempting to move a Node into a different Graph")
         if self is x:
@@ -152,7 +156,7 @@ class Node:
         x._sort_key = _between(before._sort_key, self._sort_key)
 
     def append(self, x: Node) -> None:
-        """Put ``x`` after this node."""
+        """Insert ``x`` after this node."""
         if self._next is not x:
             self._next.prepend(x)
 
@@ -176,7 +180,7 @@ class Node:
 
     @property
     def args(self) -> tuple:
-        """The positional arguments; assigning them brings the uses up to date."""
+        """The positional arguments; an assignment updates the users of their nodes."""
         return self._args
 
     @args.setter
@@ -185,7 +189,7 @@ class Node:
 
     @property
     def kwargs(self) -> dict[str, Any]:
-        """The arguments by name; assigning them brings the uses up to date."""
+        """The arguments by name; an assignment updates the users of their nodes."""
         return self._kwargs
 
     @kwargs.setter
@@ -194,7 +198,7 @@ class Node:
 
     @property
     def all_input_nodes(self) -> list[Node]:
-        """The nodes that are arguments, each once."""
+        """The nodes among the arguments, each once."""
         return list(self._input_nodes)
 
     def _update_args_kwargs(self, args: tuple, kwargs: Mapping[str, Any]) -> None:
@@ -215,18 +219,18 @@ class Node:
         self.args = (*self.args[:idx], arg, *self.args[idx:][1:])
 
     def insert_arg(self, idx: int, arg: Argument) -> None:
-        """Add a positional argument before another."""
+        """Insert a positional argument before another."""
         if not 0 <= idx <= len(self.args):
             raise AssertionError(f"insert_args index must be between 0 and len(self.args), got {idx}")
         self.args = (*self.args[:idx], arg, *self.args[idx:])
 
     def update_kwarg(self, key: str, arg: Argument) -> None:
-        """Replace an argument given by name."""
+        """Replace an argument that is given by name."""
         self.kwargs = {**self.kwargs, key: arg}
 
     def replace_all_uses_with(self, replace_with: Node, delete_user_cb: Callable[[Node], bool] | None = None, *,
                               propagate_meta: bool = False) -> list[Node]:
-        """Put another node in the place of this one wherever it is used, and return the users. See torch.fx.Node."""
+        """Replace this node by another one in all its users, and return the users. See torch.fx.Node."""
         if propagate_meta:
             if replace_with.meta:
                 raise AssertionError("Called node.replace_all_uses_with(replace_with, propagate_meta=True), but replace_with "
@@ -238,7 +242,7 @@ class Node:
         return users
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
-        """Put a node in the place of another among the arguments."""
+        """Replace a node by another one among the arguments."""
         for hook in getattr(self.graph.owning_module, "_replace_hooks", ()):
             hook(old=old_input, new=new_input.name, user=self)
 
@@ -252,7 +256,7 @@ class Node:
 
     @property
     def stack_trace(self) -> str | None:
-        """The lines of the program that made it, where they were recorded."""
+        """The lines of the program that created the node, if they were recorded."""
         return self.meta.get("stack_trace")
 
     @stack_trace.setter
@@ -260,7 +264,7 @@ class Node:
         self.meta["stack_trace"] = trace
 
     def is_impure(self, impure_random: bool = True) -> bool:
-        """Return whether it stays although nobody uses it. See torch.fx.Node.is_impure."""
+        """Return whether the node is kept even without users. See torch.fx.Node.is_impure."""
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
@@ -274,7 +278,7 @@ class Node:
 
     def normalized_arguments(self, root: Any, arg_types: Any = None, kwarg_types: Any = None,
                              normalize_to_only_use_kwargs: bool = False) -> Any:
-        """Return the arguments as the callee's signature has them; None if they can't be told. See torch.fx.Node."""
+        """Return the arguments normalized to the callee's signature; None if it is unknown. See torch.fx.Node."""
         from jtorch.fx.operator_schemas import normalize_function, normalize_module
         if self.op == "call_function":
             return normalize_function(self.target, self.args, self.kwargs, arg_types, kwarg_types,     # type: ignore[arg-type]
@@ -310,7 +314,7 @@ class Node:
 
     def format_node(self, placeholder_names: list[str] | None = None, maybe_return_typename: list[str] | None = None, *,
                     include_tensor_metadata: bool = False) -> str | None:
-        """Return a line of text. See torch.fx.Node.format_node."""
+        """Return the node as a line of text. See torch.fx.Node.format_node."""
         kind = f"{type_repr(self.type)} " if self.type is not None else ""
         start = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}"
         if self.op == "placeholder":
@@ -330,13 +334,13 @@ _RANDOM = frozenset(("rand", "randn", "randint", "randperm", "rand_like", "randn
 
 
 def _draws(target: Any) -> bool:
-    """Return whether a function takes random numbers, so that those after it depend on its call."""
+    """Return whether a function draws random numbers, so that later functions depend on its call."""
     path = path_of(target) or ""
     return path.startswith("torch.") and path[len("torch."):] in _RANDOM
 
 
 def _between(before: tuple, after: tuple) -> tuple:
-    """Return a key that sorts between two."""
+    """Return a key that sorts between two keys."""
     if len(before) > len(after):
         return (*before[:len(after)], before[len(after)] + 1)
     if len(before) < len(after):
@@ -345,7 +349,7 @@ def _between(before: tuple, after: tuple) -> tuple:
 
 
 def is_argument(a: Any) -> bool:
-    """Return whether something may stand among a node's arguments as it is."""
+    """Return whether an object can be a node's argument without conversion."""
     return a is None or a is ... or isinstance(a, base_types)
 
-del MemoryFormat      # PyTorch's module has no such names
+del MemoryFormat      # PyTorch's module has no such names.

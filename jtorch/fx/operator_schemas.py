@@ -1,4 +1,4 @@
-"""Arguments of calls as the callee's signature has them. See torch.fx.operator_schemas."""
+"""Arguments of calls, normalized to the callee's signature. See torch.fx.operator_schemas."""
 from __future__ import annotations
 
 import inspect
@@ -11,7 +11,7 @@ __all__ = ["ArgsKwargsPair", "normalize_function", "normalize_module"]
 
 
 class ArgsKwargsPair(NamedTuple):
-    """Arguments by position, and by name. See torch.fx.operator_schemas.ArgsKwargsPair."""
+    """Positional arguments, and arguments by name. See torch.fx.operator_schemas.ArgsKwargsPair."""
 
     args: tuple
     kwargs: dict[str, Any]
@@ -19,14 +19,14 @@ class ArgsKwargsPair(NamedTuple):
 
 def normalize_function(target: Callable, args: tuple, kwargs: dict[str, Any] | None = None, arg_types: Any = None,
                        kwarg_types: Any = None, normalize_to_only_use_kwargs: bool = False) -> ArgsKwargsPair | None:
-    """Return a call's arguments with the defaults of what is not given; None for a function without a signature of this kind."""
+    """Return a call's arguments with defaults filled in; None for a function without a usable signature."""
     return _normalized(as_written(target) if inspect.isfunction(target) else target, args, kwargs or {},
                        normalize_to_only_use_kwargs)
 
 
 def normalize_module(root: Any, target: str, args: tuple, kwargs: dict[str, Any] | None = None,
                      normalize_to_only_use_kwargs: bool = False) -> ArgsKwargsPair | None:
-    """Return the arguments of a submodule's call. See torch.fx.operator_schemas.normalize_module."""
+    """Return the normalized arguments of a submodule's call. See torch.fx.operator_schemas.normalize_module."""
     return _normalized(root.get_submodule(target).forward, args, kwargs or {}, normalize_to_only_use_kwargs)
 
 

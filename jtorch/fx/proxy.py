@@ -1,4 +1,4 @@
-"""Proxy: what stands for a value while a function is traced, and writes down what is done with it. See torch.fx.Proxy."""
+"""Proxy: stands for a value while a function is traced, and records the operations on it. See torch.fx.Proxy."""
 from __future__ import annotations
 
 import collections
@@ -25,14 +25,14 @@ __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "Scop
 
 
 class Scope:
-    """Which module is being traced: its path and class. See torch.fx.proxy.Scope."""
+    """The path and class of the module that is being traced. See torch.fx.proxy.Scope."""
 
     def __init__(self, module_path: str, module_type: Any):
         self.module_path, self.module_type = module_path, module_type
 
 
 class ScopeContextManager:
-    """Within its block, a scope says what another says. See torch.fx.proxy.ScopeContextManager."""
+    """Sets a scope to another one within its block. See torch.fx.proxy.ScopeContextManager."""
 
     def __init__(self, scope: Scope, current_scope: Scope):
         self._scope, self._before = scope, copy.copy(scope)
@@ -46,11 +46,11 @@ class ScopeContextManager:
 
 
 class TraceError(ValueError):
-    """What is asked of a proxy would need a value. See torch.fx.proxy.TraceError."""
+    """Raised if an operation on a proxy needs its value. See torch.fx.proxy.TraceError."""
 
 
 class TracerBase:
-    """What makes nodes of what is done with proxies. See torch.fx.proxy.TracerBase."""
+    """The base class of tracers, which turn operations on proxies into nodes. See torch.fx.proxy.TracerBase."""
 
     graph: Graph
     record_stack_traces = False
@@ -65,7 +65,7 @@ class TracerBase:
 
     def create_node(self, kind: str, target: Target, args: tuple, kwargs: dict[str, Any], name: str | None = None,
                     type_expr: Any = None) -> Node:
-        """Return a node at the end of the graph. See torch.fx.proxy.TracerBase.create_node."""
+        """Create a node at the end of the graph. See torch.fx.proxy.TracerBase.create_node."""
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
         self.node_name_to_scope[node.name] = (self.scope.module_path, self.scope.module_type)
         if not traceback.note_on(node) and self.module_stack:
@@ -75,24 +75,28 @@ class TracerBase:
         return node
 
     def _user_stack(self) -> str | None:
-        """Return the lines of the program, from the first ``forward`` on."""
+        """Return the lines of the program on the stack, beginning with the first ``forward``."""
         frames = [f for f in stacks.extract_stack() if "/jtorch/fx/" not in f.filename]
         first = next((i for i, f in enumerate(frames) if f.name == "forward"), len(frames))
         chosen = [f for f in frames if f.name == "forward"] if self._record_forward_stack_traces_only else frames[first:]
         return "".join(stacks.format_list(chosen)).strip() or None
 
     def proxy(self, node: Node) -> Proxy:
-        """What stands for a node's value."""
+        """Return the proxy of a node."""
         return Proxy(node, self)
 
     def create_proxy(self, kind: str, target: Target, args: tuple, kwargs: dict[str, Any], name: str | None = None,
                      type_expr: Any = None, proxy_factory_fn: Callable[[Node], Proxy] | None = None) -> Proxy:
-        """Return a node of arguments that may hold proxies, and what stands for it. See torch.fx.proxy.TracerBase.create_proxy."""
+        """Create a node from arguments that may contain proxies, and return its proxy. See
+        torch.fx.proxy.TracerBase.create_proxy.
+        """
         node = self.create_node(kind, target, self.create_arg(args), self.create_arg(kwargs), name, type_expr)
         return (proxy_factory_fn or self.proxy)(node)
 
     def create_arg(self, a: Any) -> Argument:
-        """Return a value as a node's argument; NotImplementedError if it can't be one. See torch.fx.proxy.TracerBase.create_arg."""
+        """Return a value as a node's argument; NotImplementedError if it cannot be one. See
+        torch.fx.proxy.TracerBase.create_arg.
+        """
         if isinstance(a, Proxy):
             return a.node
         if hasattr(a, "__fx_create_arg__"):
@@ -114,11 +118,11 @@ class TracerBase:
         raise NotImplementedError(f"argument of type: {type(a)}")
 
     def to_bool(self, obj: Proxy) -> bool:
-        """TraceError: which branch is taken depends on a value. See torch.fx.proxy.TracerBase.to_bool."""
+        """Raise TraceError: a branch depends on a value. See torch.fx.proxy.TracerBase.to_bool."""
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
     def iter(self, obj: Proxy) -> Iterator:
-        """TraceError: how often a loop runs depends on a value. See torch.fx.proxy.TracerBase.iter."""
+        """Raise TraceError: the number of a loop's iterations depends on a value. See torch.fx.proxy.TracerBase.iter."""
         raise TraceError("Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args "
                          "or **kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed explanation "
                          "of what types of control flow can be traced, and check out the Proxy docstring for help "
@@ -142,7 +146,7 @@ def _key(tracer: TracerBase, key: Any) -> Any:
 
 
 class GraphAppendingTracer(TracerBase):
-    """Adds what is done with a proxy to its graph. See torch.fx.proxy.GraphAppendingTracer."""
+    """Appends the operations on a proxy to its graph. See torch.fx.proxy.GraphAppendingTracer."""
 
     def __init__(self, graph: Graph):
         super().__init__()
@@ -152,13 +156,19 @@ class GraphAppendingTracer(TracerBase):
 
 
 def assert_fn(x: Any) -> None:
-    """AssertionError unless ``x``: what a traced ``assert`` becomes."""
+    """Raise AssertionError unless ``x`` is true; a traced ``assert`` becomes a call of this."""
     if not x:
         raise AssertionError("Assertion failed")
 
 
 class Proxy:
-    """Stands for the value of a node: calls, operators and attributes become nodes. See torch.fx.Proxy."""
+    """Stands for the value of a node: calls, operators and attributes become nodes. See torch.fx.Proxy.
+
+    Args:
+        node: the node.
+        tracer: the tracer that records; one that appends to the node's graph, if None.
+
+    """
 
     node: Any
     tracer: Any
@@ -205,7 +215,7 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def keys(self) -> Any:
-        """What ``**`` asks for first."""
+        """Return the keys, which ``**`` asks for first."""
         return self.tracer.keys(self)
 
     def __len__(self) -> int:
@@ -226,12 +236,12 @@ class Proxy:
 
 
 def _instructions_from(frame: Any) -> list[dis.Instruction]:
-    """Return the instructions of a frame, from the one that it is at."""
+    """Return the instructions of a frame, beginning with the current one."""
     return [i for i in dis.get_instructions(frame.f_code) if i.offset >= frame.f_lasti]
 
 
 def _is_assert(frame: Any) -> bool:
-    """Return whether the truth that is asked for is an ``assert``'s."""
+    """Return whether the program asks for a truth value because of an ``assert``."""
     here = [i for i in _instructions_from(frame) if i.opname not in ("CACHE", "NOT_TAKEN", "TO_BOOL")]
     if "JUMP" not in here[0].opname and len(here) > 1:
         here = here[1:]
@@ -241,7 +251,9 @@ def _is_assert(frame: Any) -> bool:
 
 
 class Attribute(Proxy):
-    """An attribute of a proxy: a node when it is used, unless it is called at once. See torch.fx.proxy.Attribute."""
+    """An attribute of a proxy, which becomes a node when it is used, unless it is called at once. See
+    torch.fx.proxy.Attribute.
+    """
 
     def __init__(self, root: Proxy, attr: str):
         self.root, self.attr, self.tracer = root, attr, root.tracer
@@ -259,7 +271,7 @@ class Attribute(Proxy):
 
 
 class ParameterProxy(Proxy):
-    """A parameter, of which the shape is known. See torch.fx.proxy.ParameterProxy."""
+    """A parameter, whose shape is known. See torch.fx.proxy.ParameterProxy."""
 
     def __init__(self, tracer: TracerBase, node: Node, name: str, param: Parameter):
         super().__init__(node, tracer)
@@ -272,15 +284,15 @@ class ParameterProxy(Proxy):
     ndim = property(lambda self: self.param.ndim)
 
     def size(self) -> Any:
-        """Return the parameter's."""
+        """Return the parameter's size."""
         return self.param.size()
 
     def dim(self) -> int:
-        """Return the parameter's."""
+        """Return the parameter's number of dims."""
         return self.param.dim()
 
     def numel(self) -> int:
-        """Return the parameter's."""
+        """Return the parameter's number of elements."""
         return self.param.numel()
 
     nelement = numel

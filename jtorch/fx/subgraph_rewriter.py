@@ -1,4 +1,4 @@
-"""Replacing what a pattern describes. See torch.fx.replace_pattern."""
+"""Replacement of patterns in graphs. See torch.fx.replace_pattern."""
 from __future__ import annotations
 
 import copy
@@ -17,7 +17,7 @@ __all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with
 
 
 class Match(NamedTuple):
-    """Where a pattern was found. See torch.fx.subgraph_rewriter.Match."""
+    """A place where a pattern was found. See torch.fx.subgraph_rewriter.Match."""
 
     anchor: Node
     nodes_map: dict[Node, Node]
@@ -25,7 +25,7 @@ class Match(NamedTuple):
 
 @dataclass
 class ReplacedPatterns:
-    """Where a pattern was found, and what stands there now. See torch.fx.subgraph_rewriter.ReplacedPatterns."""
+    """A place where a pattern was found, and the nodes that replace it. See torch.fx.subgraph_rewriter.ReplacedPatterns."""
 
     anchor: Node
     nodes_map: dict[Node, Node]
@@ -33,13 +33,22 @@ class ReplacedPatterns:
 
 
 def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
-    """Replace all that a function describes by what another does. See torch.fx.replace_pattern.
+    """Replace all occurrences of a pattern in a graph. See torch.fx.replace_pattern.
+
+    Args:
+        gm: the module, whose graph is changed.
+        pattern: a function or module that describes the pattern.
+        replacement: a function or module of the same inputs that describes the replacement.
+
+    Returns:
+        The matches.
 
     >>> m = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
     >>> len(torch.fx.replace_pattern(m, lambda x: torch.relu(x), lambda x: torch.tanh(x)))
     1
     >>> m(torch.zeros(2))
     tensor([1., 1.])
+
     """
     return [Match(m.anchor, m.nodes_map) for m in replace_pattern_with_filters(gm, pattern, replacement)]
 
@@ -52,7 +61,7 @@ def replace_pattern_with_filters(gm: GraphModule, pattern: Any, replacement: Any
                                  match_filters: list[Callable] | None = None, ignore_literals: bool = False,
                                  replacement_callback: Callable | None = None,
                                  node_name_match: str = "") -> list[ReplacedPatterns]:
-    """As replace_pattern, where all filters agree. See torch.fx.subgraph_rewriter.replace_pattern_with_filters."""
+    """Replace the occurrences that all filters accept. See torch.fx.subgraph_rewriter.replace_pattern_with_filters."""
     graph, wanted = gm.graph, _graph_of(pattern)
     matches = SubgraphMatcher(wanted, ignore_literals=ignore_literals).match(graph, node_name_match)
     matches = [m for m in matches if all(f(m, graph, wanted) for f in match_filters or ())]
@@ -94,7 +103,7 @@ def _replace(graph: Graph, pattern: Graph, match: InternalMatch, new: Graph, cha
 
 
 def _place(graph: Graph, returning: list[Node]) -> Node:
-    """Before which node the replacement goes: the first that uses a result, or the one after the last result."""
+    """Return the node before which the replacement goes: the first user of a result, or the node after the last result."""
     users = {u for n in returning for u in n.users}
     if users:
         return min(users)
@@ -102,7 +111,7 @@ def _place(graph: Graph, returning: list[Node]) -> Node:
 
 
 def _bring_attributes(gm: GraphModule, replacement: Any) -> None:
-    """Return the module what the replacement uses of its own."""
+    """Copy the attributes that the replacement uses to the module."""
     gm.delete_all_unused_submodules()
     if isinstance(replacement, GraphModule):
         replacement.graph.lint()

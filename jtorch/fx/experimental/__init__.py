@@ -1,1 +1,1 @@
-"""torch.fx.experimental: what packages ask of a compiler's tracing, which is never on here."""
+"""torch.fx.experimental: queries about a compiler's tracing, which is never active here."""

@@ -1,4 +1,4 @@
-"""torch.fx.experimental.proxy_tensor: tracing by tensors that note calls, which is not built and never on."""
+"""torch.fx.experimental.proxy_tensor: tracing with proxy tensors, which is not built."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -7,25 +7,25 @@ from typing import Any, NoReturn
 
 
 def get_proxy_mode() -> None:
-    """The tracing that is on: none."""
+    """Return None: no tracing mode is active."""
 
 
 def get_innermost_proxy_mode() -> None:
-    """The innermost tracing that is on: none."""
+    """Return None: no tracing mode is active."""
 
 
 def is_sym_node(node: Any) -> bool:
-    """Return whether a node stands for a size that is not known yet: none does."""
+    """Return False: all sizes are known."""
     return False
 
 
 @contextmanager
 def disable_proxy_modes_tracing() -> Iterator[None]:
-    """No tracing in the block, as there is none outside of it."""
+    """Disable tracing in this block, which has no effect."""
     yield
 
 
 def make_fx(f: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    """Not built: torch.fx.symbolic_trace makes a graph of modules, ``jax.make_jaxpr`` one of operations."""
+    """Raise NotImplementedError; torch.fx.symbolic_trace traces modules, and ``jax.make_jaxpr`` traces operations."""
     raise NotImplementedError("torch.fx.experimental.proxy_tensor.make_fx is not built; torch.fx.symbolic_trace gives a graph of "
                               "a module, torch.export.export a program of a model.")

@@ -7,16 +7,16 @@ from jtorch._base.not_built import placeholder
 
 
 class GuardOnDataDependentSymNode(RuntimeError):
-    """A decision on a size that is not known yet, which is never made here."""
+    """A decision on an unknown size, which never occurs here."""
 
 
 def guard_or_false(a: Any) -> bool:
-    """Return the truth of ``a``; PyTorch's compiler takes False where it is not known."""
+    """Return the truth of ``a``; PyTorch's compiler assumes False if it is unknown."""
     return bool(a)
 
 
 def guard_or_true(a: Any) -> bool:
-    """Return the truth of ``a``; PyTorch's compiler takes True where it is not known."""
+    """Return the truth of ``a``; PyTorch's compiler assumes True if it is unknown."""
     return bool(a)
 
 
@@ -26,12 +26,12 @@ def guard_size_oblivious(expr: Any) -> bool:
 
 
 def statically_known_true(x: Any) -> bool:
-    """Return whether ``x`` is True for all sizes that are possible, of which there is one."""
+    """Return whether ``x`` is true."""
     return bool(x)
 
 
 def sym_eq(x: Any, y: Any) -> bool:
-    """Return whether two sizes, or sequences of them, are equal."""
+    """Return whether two sizes, or sequences of sizes, are equal."""
     return len(x) == len(y) and all(map(sym_eq, x, y)) if isinstance(x, (list, tuple)) else bool(x == y)
 
 
@@ -41,17 +41,17 @@ def is_concrete_int(a: Any) -> bool:
 
 
 def has_free_symbols(val: Any) -> bool:
-    """Return whether sizes in ``val`` are not known yet: none is."""
+    """Return False: no size is unknown."""
     return False
 
 
 def free_symbols(val: Any) -> set:
-    """Return the sizes in ``val`` that are not known yet: none."""
+    """Return an empty set: no size is unknown."""
     return set()
 
 
 def free_unbacked_symbols(x: Any) -> set:
-    """Return the sizes in ``x`` of which not even an example is known: none."""
+    """Return an empty set: no size is unknown."""
     return set()
 
 

@@ -1,1 +1,1 @@
-"""Transformations of graphs: shapes of what nodes give, matching of patterns, splitting."""
+"""Passes over graphs: shape propagation and pattern matching."""

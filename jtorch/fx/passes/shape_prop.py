@@ -1,4 +1,4 @@
-"""Runs a graph and notes what kind of tensor each node gives. See torch.fx.passes.shape_prop."""
+"""Shape propagation: run a graph and record the kind of tensor that each node returns. See torch.fx.passes.shape_prop."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 
 
 class TensorMetadata(NamedTuple):
-    """What is known of a tensor beside its values. See torch.fx.passes.shape_prop.TensorMetadata."""
+    """The properties of a tensor without its values. See torch.fx.passes.shape_prop.TensorMetadata."""
 
     shape: Any
     dtype: Any
@@ -23,7 +23,7 @@ class TensorMetadata(NamedTuple):
 
 
 def _extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) -> TensorMetadata:
-    """What is known of a tensor."""
+    """Return the properties of a tensor."""
     from jtorch._api.typed_tensors import MemoryFormat
     formats = [MemoryFormat(n) for n in ("contiguous_format", "channels_last", "channels_last_3d")]
     fits = [f for f in formats if f.name == "contiguous_format" or result.dim() == (4 if f.name == "channels_last" else 5)]
@@ -32,17 +32,18 @@ def _extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) ->
 
 
 class ShapeProp(Interpreter):
-    """Notes each node's ``meta["tensor_meta"]`` and ``meta["type"]``. See torch.fx.passes.shape_prop.ShapeProp.
+    """Records each node's ``meta["tensor_meta"]`` and ``meta["type"]``. See torch.fx.passes.shape_prop.ShapeProp.
 
     >>> m = torch.fx.symbolic_trace(lambda x: x.relu())
     >>> torch.fx.passes.shape_prop.ShapeProp(m).propagate(torch.ones(2, 3)).shape
     torch.Size([2, 3])
     >>> [n.meta["tensor_meta"].shape for n in m.graph.nodes][0]
     torch.Size([2, 3])
+
     """
 
     def run_node(self, n: Node) -> Any:
-        """Run a node and notes what it gave."""
+        """Run a node and record its result."""
         result = super().run_node(n)
         found = []
 

@@ -1,4 +1,4 @@
-"""A pass over the graphs of a module. See torch.fx.passes.infra.pass_base."""
+"""The base class of passes over a module's graphs. See torch.fx.passes.infra.pass_base."""
 from __future__ import annotations
 
 import abc
@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 
 class PassResult(NamedTuple):
-    """A pass's module, and whether it was changed. See torch.fx.passes.infra.pass_base.PassResult."""
+    """A pass's module, and whether the pass changed it. See torch.fx.passes.infra.pass_base.PassResult."""
 
     graph_module: Any
     modified: bool
 
 
 class PassBase(abc.ABC):
-    """A pass: ``call`` is written by the class, ``requires`` and ``ensures`` check what it is given and what it makes."""
+    """A pass: subclasses define ``call``, and may define ``requires`` and ``ensures``, which check its input and result."""
 
     def __call__(self, graph_module: Any) -> PassResult | None:
-        """Return the pass, with its checks."""
+        """Run the pass and its checks."""
         self.requires(graph_module)
         made = self.call(graph_module)
         self.ensures(graph_module)
@@ -24,10 +24,10 @@ class PassBase(abc.ABC):
 
     @abc.abstractmethod
     def call(self, graph_module: Any) -> PassResult | None:
-        """Change the module."""
+        """Transform the module."""
 
-    def requires(self, graph_module: Any) -> None:      # noqa: B027  (need not be written)
-        """Raise where the module is not as the pass needs it."""
+    def requires(self, graph_module: Any) -> None:      # noqa: B027  (subclasses need not override this)
+        """Raise if the module is not as the pass needs it."""
 
     def ensures(self, graph_module: Any) -> None:       # noqa: B027
-        """Raise where the module is not as the pass should leave it."""
+        """Raise if the module is not as the pass should leave it."""

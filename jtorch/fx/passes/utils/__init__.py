@@ -1,1 +1,1 @@
-"""What transformations share."""
+"""Helpers of passes."""

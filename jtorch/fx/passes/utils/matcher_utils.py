@@ -1,4 +1,4 @@
-"""Finding a pattern in a graph. See torch.fx.passes.utils.matcher_utils."""
+"""Matching of a pattern in a graph. See torch.fx.passes.utils.matcher_utils."""
 from __future__ import annotations
 
 import copy
@@ -15,7 +15,7 @@ __all__ = ["InternalMatch", "SubgraphMatcher"]
 
 @dataclass
 class InternalMatch:
-    """Which nodes of a graph stand for those of a pattern. See torch.fx.passes.utils.matcher_utils.InternalMatch."""
+    """A match: the graph's node for each node of the pattern. See torch.fx.passes.utils.matcher_utils.InternalMatch."""
 
     anchors: list[Node]
     nodes_map: dict[Node, Any] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class InternalMatch:
 
 
 class SubgraphMatcher:
-    """Finds a pattern, from its last nodes upwards. See torch.fx.passes.utils.matcher_utils.SubgraphMatcher."""
+    """Matches a pattern from its last nodes upwards. See torch.fx.passes.utils.matcher_utils.SubgraphMatcher."""
 
     def __init__(self, pattern: Graph, match_output: bool = False, match_placeholder: bool = False,
                  remove_overlapping_matches: bool = True, ignore_literals: bool = False):
@@ -45,7 +45,7 @@ class SubgraphMatcher:
         self.pattern_anchors = [output] if match_output else [n for n in output.all_input_nodes if len(n.users) == 1]
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
-        """Return all places where the pattern stands. See torch.fx.passes.utils.matcher_utils.SubgraphMatcher.match."""
+        """Return all matches of the pattern. See torch.fx.passes.utils.matcher_utils.SubgraphMatcher.match."""
         candidates = [(a, [n for n in graph.nodes if self._alike(a, n, node_name_match)]) for a in self.pattern_anchors]
         candidates = [(a, found) for a, found in candidates if found]
         matches: list[InternalMatch] = []
@@ -67,7 +67,7 @@ class SubgraphMatcher:
         return _first_of_overlapping(matches) if self.remove_overlapping_matches else matches
 
     def _alike(self, pn: Node, gn: Node, name: str = "") -> bool:
-        """Return whether two nodes do the same, arguments aside."""
+        """Return whether two nodes do the same, apart from their arguments."""
         if (not self.match_placeholder and pn.op == "placeholder") or (name and name in gn.name):
             return True
         if pn.op != gn.op:
@@ -112,7 +112,7 @@ class SubgraphMatcher:
         return not isinstance(b, Node) and type(a) is type(b) and a == b
 
     def _is_contained(self, nodes_map: dict[Node, Any]) -> bool:
-        """Return whether nobody outside uses what is inside, but for what the pattern returns."""
+        """Return whether inner nodes have no users outside the match, except for those that the pattern returns."""
         inside = {gn: pn for pn, gn in nodes_map.items() if pn.op != "placeholder"}
         return all([pn in self.pattern_returning_nodes or all([u in inside for u in gn.users]) for gn, pn in inside.items()])
 
@@ -132,7 +132,7 @@ def _first_of_overlapping(matches: list[InternalMatch]) -> list[InternalMatch]:
 
 
 def _closed(nodes: list[Node]) -> bool:
-    """Return whether no way leads out of the nodes and in again, so that they can become one."""
+    """Return whether no path leaves the nodes and enters them again, so that one node can replace them."""
     inside, seen = set(nodes), set()
     todo = [u for n in nodes for u in n.users if u not in inside]
     while todo:
