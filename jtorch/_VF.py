@@ -1,4 +1,4 @@
-"""torch._VF: the functions of ``torch``, without the wrappers that PyTorch has in Python."""
+"""torch._VF: the functions of ``torch`` without PyTorch's Python wrappers."""
 from __future__ import annotations
 
 from typing import Any

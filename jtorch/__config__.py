@@ -1,11 +1,11 @@
-"""torch.__config__: what the library was built with."""
+"""torch.__config__: the build configuration."""
 from __future__ import annotations
 
 import os
 
 
 def show() -> str:
-    """What computes: JAX and its compiler, and the devices it has found. See torch.__config__.show."""
+    """Return the versions of JAX and its compiler, and the platforms that JAX has found. See torch.__config__.show."""
     import jax
     import jaxlib
     found = ", ".join(sorted({d.platform for d in jax.devices()}))
@@ -14,7 +14,7 @@ def show() -> str:
 
 
 def parallel_info() -> str:
-    """How many threads there are to compute with. See torch.__config__.parallel_info."""
+    """Return the number of threads for computations. See torch.__config__.parallel_info."""
     from jtorch._api.functional import get_num_interop_threads, get_num_threads
     return (f"ATen/Parallel:\n\tat::get_num_threads() : {get_num_threads()}\n\tat::get_num_interop_threads() : "
             f"{get_num_interop_threads()}\nstd::thread::hardware_concurrency() : {os.cpu_count()}\n")

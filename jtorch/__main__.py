@@ -1,9 +1,9 @@
-"""``python -m jtorch [--seed N] script.py [args…]``: runs an unmodified PyTorch script with ``torch`` served by jtorch.
+"""``python -m jtorch [--seed N] script.py [args…]``: run an unmodified PyTorch script with jtorch as ``torch``.
 
-``python -m jtorch doctor`` says what is installed and whether it works, ``--version`` which version this is.
+``python -m jtorch doctor`` checks the installation, and ``--version`` prints the version.
 
-``-m module`` runs a module instead, ``-c code`` a text, and ``-`` what stands in the standard input. ``--seed N`` is
-``torch.manual_seed(N)`` before the script starts. Processes that the script starts get jtorch as ``torch`` too.
+``-m module`` runs a module instead, ``-c code`` a text, and ``-`` the standard input. ``--seed N`` calls
+``torch.manual_seed(N)`` before the script starts. Child processes of the script get jtorch as ``torch`` too.
 """
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     given = _arguments(sys.argv[1:] if argv is None else argv)
     if given.script == "doctor" and not given.module and not given.code and not os.path.exists("doctor"):
         from jtorch.install.doctor import main as doctor
@@ -70,7 +70,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _run(script: str) -> None:
-    """Run a script as Python does: ``__file__`` is its whole path, ``sys.argv[0]`` as it was given, ``__main__`` stays."""
+    """Run a script as Python does: ``__file__`` is its absolute path, and ``sys.argv[0]`` the given one."""
     if os.path.isdir(script) or script.endswith((".zip", ".pyz")):
         runpy.run_path(script, run_name="__main__")
         return

@@ -1,4 +1,4 @@
-"""torch.classes: classes of C++ libraries. None can be loaded."""
+"""torch.classes: classes of C++ libraries, which cannot be loaded."""
 from __future__ import annotations
 
 import sys
@@ -15,7 +15,7 @@ class _Namespace(ModuleType):
 
 
 class _Classes(ModuleType):
-    """``torch.classes.<library>.<class>``. See torch.classes."""
+    """Gives access to ``torch.classes.<library>.<class>``. See torch.classes."""
 
     loaded_libraries: frozenset[str] = frozenset()
 
@@ -27,7 +27,7 @@ class _Classes(ModuleType):
         return found
 
     def load_library(self, path: Any) -> NoReturn:
-        """Raise OSError: libraries in C++ need PyTorch itself."""
+        """Raise OSError: PyTorch's C++ libraries cannot be loaded."""
         raise OSError(f"{path}: libraries for PyTorch cannot be loaded; jax.ffi calls compiled code")
 
 

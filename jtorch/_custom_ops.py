@@ -1,4 +1,4 @@
-"""torch._custom_ops: the older way to register operators. Each function refers to torch.library."""
+"""torch._custom_ops: PyTorch's earlier way to register operators; torch.library replaces it."""
 from __future__ import annotations
 
 from jtorch._base.refused import refused

@@ -1,4 +1,4 @@
-"""torch._guards: what PyTorch's compiler knows about the program that it traces. Nothing is traced here."""
+"""torch._guards: queries about a trace of PyTorch's compiler; none is ever in progress here."""
 from __future__ import annotations
 
 import contextlib
@@ -6,34 +6,34 @@ from typing import Any
 
 
 def active_fake_mode() -> None:
-    """None: no tensor is without data because of a mode."""
+    """Return None: no mode makes tensors without data."""
 
 
 def detect_fake_mode(inputs: Any = None) -> None:
-    """None: there are no fake tensors."""
+    """Return None: there are no fake tensors."""
 
 
 class TracingContext:
-    """What is traced now: nothing."""
+    """The context of the current trace, which is always absent."""
 
     @staticmethod
     def try_get() -> None:
-        """None: nothing is traced."""
+        """Return None: no trace is in progress."""
 
     @staticmethod
     def get() -> Any:
-        """RuntimeError, as in PyTorch where nothing is traced."""
+        """Raise RuntimeError, as PyTorch does without a trace."""
         raise RuntimeError("TracingContext.get() must be called within an ongoing trace.")
 
 
 class CompileContext(TracingContext):
-    """What is compiled now: nothing."""
+    """The context of the current compilation, which is always absent."""
 
     @staticmethod
     def current_compile_id() -> None:
-        """None: nothing is being compiled."""
+        """Return None: no compilation is in progress."""
 
 
 def tracing(context: Any) -> Any:
-    """Return a block in which nothing is traced."""
+    """Return a block without effect."""
     return contextlib.nullcontext(context)

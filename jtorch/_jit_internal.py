@@ -1,4 +1,4 @@
-"""torch._jit_internal: decorators for TorchScript's compiler. Nothing is compiled apart, so functions stay what they are."""
+"""torch._jit_internal: decorators for TorchScript's compiler, which is absent, so they return functions unchanged."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ __all__ = ["Final", "Future"]
 
 
 def _overload(func: Callable) -> Callable:
-    """Return the function itself, which only says what an overload takes; the one defined last is called. See torch.jit._overload."""
+    """Return the function, which only declares an overload; calls reach the last definition. See torch.jit._overload."""
     return func
 
 
@@ -19,7 +19,7 @@ _overload_method = _copy_to_script_wrapper = _overload
 
 def boolean_dispatch(arg_name: str, arg_index: int, default: bool, if_true: Callable, if_false: Callable, module_name: Any,
                      func_name: str) -> Callable:
-    """Return a function that calls one of two, as an argument says."""
+    """Return a function that calls one of two, depending on an argument."""
     def call(*args: Any, **kwargs: Any) -> Any:
         chosen = kwargs.get(arg_name, args[arg_index] if arg_index < len(args) else default)
         return (if_true if chosen else if_false)(*args, **kwargs)
@@ -28,5 +28,5 @@ def boolean_dispatch(arg_name: str, arg_index: int, default: bool, if_true: Call
 
 
 def is_scripting() -> bool:
-    """False: nothing is compiled apart."""
+    """Return False: TorchScript compiles nothing here."""
     return False

@@ -1,6 +1,6 @@
-"""torch._logging: what PyTorch's compiler would log. That compiler is not here, so there is nothing to choose from.
+"""torch._logging: log settings of PyTorch's compiler, which is absent, so most have no effect.
 
-``jtorch.engine.report()`` says what has been compiled.
+``jtorch.engine.report()`` tells what has been compiled.
 """
 from __future__ import annotations
 
@@ -22,18 +22,21 @@ ARTIFACTS = frozenset(
 
 
 def trace_structured(name: str, metadata_fn: Any = dict, *, payload_fn: Any = None, **options: Any) -> None:
-    """Nothing: no trace of a compiler is written."""
+    """Do nothing: no compiler trace is written."""
 
 
 def trace_structured_artifact(name: str, encoding: str, payload_fn: Any = None, compile_id: Any = None) -> None:
-    """Nothing: no trace of a compiler is written."""
+    """Do nothing: no compiler trace is written."""
 
 
 def set_logs(*, modules: dict[str, int | bool] | None = None, **logs: Any) -> None:
-    """Set the levels of Python's loggers of these names; artifacts are accepted, and nothing is written of them.
+    """Set the levels of Python's loggers of these names; artifacts are accepted and have no effect.
 
-    Without arguments all levels are as at the start. ValueError for a name, a level or a switch that is none. See
-    torch._logging.set_logs.
+    Without arguments all levels are reset. See torch._logging.set_logs.
+
+    Raises:
+        ValueError: an unknown name or level, or an artifact's value that is no bool.
+
     """
     wanted = {}
     for name, value in {**logs, **(modules or {})}.items():
@@ -62,7 +65,7 @@ def _level(name: str, value: Any) -> int:
 
 
 def getArtifactLogger(module_qname: str, artifact_name: str) -> logging.Logger:
-    """Return the logger that an artifact of a module would be written to. See torch._logging.getArtifactLogger."""
+    """Return the logger of a module's artifact. See torch._logging.getArtifactLogger."""
     if artifact_name not in ARTIFACTS:
         raise ValueError(f"Artifact name: {artifact_name!r} not registered,"
                          f"please call register_artifact({artifact_name!r}) in torch._logging.registrations.")

@@ -11,4 +11,6 @@ from jtorch._library.namespaces import ops as ops
 
 
 class HigherOrderOperator(OperatorBase):
-    """An operator that takes functions. jtorch has no instances: torch.cond and torch.while_loop are functions."""
+    """PyTorch's class of operators that take functions. It has no instances here: torch.cond and torch.while_loop are
+    functions.
+    """

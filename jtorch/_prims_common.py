@@ -1,4 +1,4 @@
-"""torch._prims_common: properties of shapes, strides and dtypes, for packages that define ops."""
+"""torch._prims_common: queries about shapes, strides and dtypes, for packages with their own operators."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _COMPUTED_IN = {bfloat16: float32, float16: float32}
 
 
 def is_contiguous(a: Tensor, false_if_dde: bool = False) -> bool:
-    """Return whether a tensor is contiguous. ``false_if_dde`` concerns symbolic sizes, which jtorch does not have."""
+    """Return whether a tensor is contiguous. ``false_if_dde`` concerns unknown sizes and has no effect."""
     return a.numel() < 2 or a.is_contiguous()
 
 
@@ -37,7 +37,7 @@ def is_contiguous_or_false(a: Tensor) -> bool:
 
 
 def is_channels_last_contiguous(a: Tensor) -> bool:
-    """Return whether a batch of images or volumes is contiguous in channels-last order."""
+    """Return whether a tensor of images or volumes is contiguous in channels-last order."""
     return a.dim() in (4, 5) and tuple(a.stride()) == channels_last(tuple(a.shape))
 
 
@@ -45,14 +45,14 @@ is_channels_last_contiguous_or_false = is_channels_last_contiguous
 
 
 def suggest_memory_format(x: Any) -> Any:
-    """Return the memory format that fits a tensor's strides."""
+    """Return the memory format that a tensor's strides suggest."""
     if x.layout is not functions.empty(0).layout or not suggests_channels_last(tuple(x.shape), tuple(x.stride())):
         return functions.contiguous_format
     return functions.channels_last if x.dim() == 4 else functions.channels_last_3d
 
 
 def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) -> tuple[int, ...]:
-    """Return contiguous strides; without ``row_major``, the last two dims are column-major."""
+    """Return contiguous strides; without ``row_major``, those of column-major matrices."""
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)
@@ -62,7 +62,7 @@ def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) ->
 
 
 def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
-    """Return a nonnegative dim; raise IndexError if it is out of range."""
+    """Return a non-negative dim; IndexError if it is out of range."""
     if rank < 0:
         raise IndexError(f"Rank cannot be negative but got {rank}")
     if rank == 0 and not wrap_scalar:
@@ -74,14 +74,14 @@ def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
 
 
 def canonicalize_dims(rank: int, indices: Any, wrap_scalar: bool = True) -> Any:
-    """Return nonnegative dims: an int for an int, a tuple for several."""
+    """Return non-negative dims: an int for an int, else a tuple."""
     if isinstance(indices, int):
         return canonicalize_dim(rank, indices, wrap_scalar)
     return tuple([canonicalize_dim(rank, i, wrap_scalar) for i in indices])
 
 
 def is_float_dtype(dtype: Dtype) -> bool:
-    """Return whether a dtype is floating point."""
+    """Return whether a dtype is a floating point dtype."""
     return dtype.is_floating_point
 
 

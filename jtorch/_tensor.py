@@ -1,4 +1,4 @@
-"""torch._tensor: the Tensor class, and the functions that rebuild pickled subclasses."""
+"""torch._tensor: the tensor class, and the function that rebuilds subclasses."""
 from __future__ import annotations
 
 from jtorch.serialization.rebuild import _rebuild_from_type_v2 as _rebuild_from_type_v2

@@ -1,4 +1,4 @@
-"""torch._utils: small functions that packages import."""
+"""torch._utils: small helpers that packages import."""
 from __future__ import annotations
 
 import importlib
@@ -30,17 +30,17 @@ __all__ = ["ExceptionWrapper", "KeyErrorMessage"]
 
 
 def _element_size(dtype: _dtype) -> int:
-    """How many bytes an element takes."""
+    """Return the size of an element in bytes."""
     return dtype.itemsize
 
 
 def _get_available_device_type() -> str | None:
-    """``cuda`` or another accelerator; None if there is only a CPU."""
+    """Return the type of the accelerator, such as ``cuda``; None if there is only a CPU."""
     return accelerator_type()
 
 
 def _get_device_module(device_type: str) -> Any:
-    """``torch.cuda`` of ``cuda``, and so on."""
+    """Return the module of a type of device: ``torch.cuda`` for ``cuda``."""
     try:
         return importlib.import_module(f"jtorch.{device_type}")
     except ModuleNotFoundError:
@@ -49,7 +49,7 @@ def _get_device_module(device_type: str) -> Any:
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """Return the index of a device, or of the current one if ``optional``; -1 for the CPU, if that is allowed."""
+    """Return the index of a device; the current one's if ``optional``; -1 for the CPU if ``allow_cpu``."""
     found = _device(device) if isinstance(device, str) else device
     if isinstance(found, _device) and found.type == "cpu":
         if not allow_cpu:
@@ -62,27 +62,27 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
 
 
 def _flatten_dense_tensors(tensors: Any) -> Tensor:
-    """Return all elements of all tensors, in a row."""
+    """Return all elements of all tensors as one flat tensor."""
     return flattened(tensors)
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Any) -> tuple[Tensor, ...]:
-    """Return the reverse of ``_flatten_dense_tensors``, in the shapes of ``tensors``."""
+    """Return the parts of a flat tensor, in the shapes of ``tensors``."""
     return tuple(unflattened(flat, tensors))
 
 
 def _is_privateuse1_backend_available() -> bool:
-    """False: devices are JAX's, which have names of their own."""
+    """Return False: custom devices cannot be registered."""
     return False
 
 
 def is_compiling() -> bool:
-    """False: what runs is the program itself."""
+    """Return False: the program itself runs, and no trace of it."""
     return False
 
 
 def _import_dotted_name(name: str) -> Any:
-    """``a.b.c``, where ``a`` is a module."""
+    """Return the object ``a.b.c``, where ``a`` is a module."""
     first, *parts = name.split(".")
     found = importlib.import_module(first)
     for part in parts:
@@ -104,7 +104,7 @@ def classproperty(func: Any) -> _ClassPropertyDescriptor:
 
 
 def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
-    """Yield groups of tensors of one type, of at most so many bytes unless one tensor is larger."""
+    """Yield groups of tensors of one type, each of at most ``size_limit`` bytes unless it is a single tensor."""
     groups: dict[str, tuple[list[Tensor], int]] = {}
     for tensor in tensors:
         kind, size = tensor.type(), _bytes(tensor)      # type: ignore[attr-defined]

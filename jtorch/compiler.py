@@ -1,4 +1,4 @@
-"""torch.compile and torch.compiler: accepted, with nothing to do. What repeats is compiled anyway, without being asked."""
+"""torch.compile and torch.compiler: accepted without effect. jtorch compiles what repeats by itself."""
 from __future__ import annotations
 
 import contextlib
@@ -19,17 +19,36 @@ def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: 
             backend: str | Callable | None = None, mode: str | None = None, options: dict | None = None,
             name: str | None = None, disable: bool = False, recompile_limit: int | None = None,
             isolate_recompiles: bool = False, shapes_spec: Any = None) -> Any:
-    """Return back the module or function: jtorch compiles what repeats by itself. Also a decorator, with arguments or without.
+    """Return the module or function unchanged, since jtorch compiles what repeats by itself. See torch.compile.
 
-    All arguments are accepted and none changes anything; ``jtorch.engine.report()`` says what has been compiled. A module
-    stays what it is: no ``_orig_mod.`` in front of the names in its ``state_dict``. RuntimeError where both ``mode`` and
-    ``options`` are given or ``mode`` is not known.
+    It is also a decorator, with or without arguments. ``jtorch.engine.report()`` tells what has been compiled. A module stays
+    the same object, so names in its ``state_dict`` get no prefix ``_orig_mod.``.
 
-        >>> @torch.compile(fullgraph=True)
-        ... def double(x):
-        ...     return 2 * x
-        >>> double(torch.ones(2))
-        tensor([2., 2.])
+    Args:
+        model: a module or function; None for a decorator.
+        mode: a mode of PyTorch's, which is checked and has no effect.
+        options: accepted and ignored.
+        fullgraph: accepted and ignored.
+        dynamic: accepted and ignored.
+        backend: accepted and ignored.
+        name: accepted and ignored.
+        disable: accepted and ignored.
+        recompile_limit: accepted and ignored.
+        isolate_recompiles: accepted and ignored.
+        shapes_spec: accepted and ignored.
+
+    Returns:
+        The argument, or a decorator.
+
+    Raises:
+        RuntimeError: both ``mode`` and ``options``, or an unknown ``mode``.
+
+    >>> @torch.compile(fullgraph=True)
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
@@ -47,7 +66,7 @@ def _given(model: Any) -> Any:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Return the function itself, or a decorator that gives it. See torch.compiler.disable."""
+    """Return the function unchanged, or a decorator that does so. See torch.compiler.disable."""
     return (lambda f: f) if fn is None else fn
 
 
@@ -55,7 +74,7 @@ _disable_dynamo = disable
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """Return the function itself. See torch.compiler.allow_in_graph."""
+    """Return the function unchanged. See torch.compiler.allow_in_graph."""
     return fn
 
 
@@ -63,7 +82,7 @@ assume_constant_result = nested_compile_region = allow_in_graph
 
 
 def is_compiling() -> bool:
-    """False: what runs is the program itself. See torch.compiler.is_compiling."""
+    """Return False: the program itself runs, and no trace of it. See torch.compiler.is_compiling."""
     return False
 
 
@@ -71,38 +90,38 @@ is_dynamo_compiling = is_exporting = is_compiling
 
 
 def reset() -> None:
-    """Nothing. See torch.compiler.reset."""
+    """Do nothing. See torch.compiler.reset."""
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Nothing. See torch.compiler.cudagraph_mark_step_begin."""
+    """Do nothing. See torch.compiler.cudagraph_mark_step_begin."""
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """Return the only one there is. See torch.compiler.list_backends."""
+    """Return the only backend, ``xla``. See torch.compiler.list_backends."""
     return ["xla"]
 
 
 def set_default_backend(backend: Any) -> None:
-    """Keep the name; it changes nothing. See torch.compiler.set_default_backend."""
+    """Store the name, which has no effect. See torch.compiler.set_default_backend."""
     global _backend
     _backend = backend
 
 
 def get_default_backend() -> Any:
-    """What was set last. See torch.compiler.get_default_backend."""
+    """Return the name that was set last. See torch.compiler.get_default_backend."""
     return _backend
 
 
 @contextlib.contextmanager
 def set_stance(stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None) -> Iterator[None]:
-    """Nothing, for a ``with`` block or as a decorator. See torch.compiler.set_stance."""
+    """Accept a stance, as a context manager or decorator without effect. See torch.compiler.set_stance."""
     if stance not in _STANCES:
         raise RuntimeError(f"invalid torch.compile stance '{stance}'")
     yield
 
 
 def load_compiled_function(*args: Any, **kwargs: Any) -> Any:
-    """Not built. See torch.compiler.load_compiled_function."""
+    """Raise NotImplementedError: functions are not saved. See torch.compiler.load_compiled_function."""
     raise NotImplementedError("torch.compiler.load_compiled_function is not built: programs are compiled when they are run, and "
                               "jtorch keeps them on disk by itself.")

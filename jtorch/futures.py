@@ -1,4 +1,4 @@
-"""torch.futures: results that somebody else sets."""
+"""torch.futures: results that another thread sets."""
 from __future__ import annotations
 
 import sys
@@ -12,12 +12,13 @@ T = TypeVar("T")
 
 
 class Future(Generic[T]):
-    """A value that is set once, by any thread, and waited for by any other. See torch.futures.Future.
+    """A value that any thread sets once and any other thread can wait for. See torch.futures.Future.
 
     >>> f = torch.futures.Future()
     >>> g = f.then(lambda done: done.value() + 1)
     >>> f.set_result(1); g.wait()
     2
+
     """
 
     def __init__(self, *, devices: Any = None):
@@ -28,17 +29,17 @@ class Future(Generic[T]):
         self._callbacks: list[Callable] = []
 
     def done(self) -> bool:
-        """Return whether the value is there, or an error."""
+        """Return whether the value or an error is set."""
         return self._done
 
     def wait(self) -> T:
-        """Return the value, once it is there; raises the error if there is one."""
+        """Wait for the value and return it; raise the error if there is one."""
         with self._changed:
             self._changed.wait_for(self.done)
         return self.value()
 
     def value(self) -> T:
-        """Return the value that is there; RuntimeError if there is none yet."""
+        """Return the value; RuntimeError if it is not set yet."""
         if not self._done:
             raise RuntimeError("Future.value() was called before the future was completed: call wait() first")
         if self._error is not None:
@@ -57,7 +58,7 @@ class Future(Generic[T]):
             callback(self)
 
     def set_result(self, result: T) -> None:
-        """Set the value, and run what waits for it."""
+        """Set the value, and run the callbacks."""
         self._complete(result, None)
 
     def set_exception(self, result: Any) -> None:
@@ -74,30 +75,33 @@ class Future(Generic[T]):
         callback(self)
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future:
-        """Return a future of what ``callback`` gives of this one, once this one is done."""
+        """Return a future of ``callback(self)``, which runs once this future is done."""
         made: Future = Future()
 
         def run(done: Future) -> None:
             try:
                 made.set_result(callback(done))
-            except Exception as error:  # noqa: BLE001 (it is raised where somebody waits)
+            except Exception as error:  # noqa: BLE001  (whoever waits gets the error)
                 made.set_exception(RuntimeError("Got the following error when running the callback: "
                                                 f"{type(error).__name__}: {error}"))
         self._when_done(run)
         return made
 
     def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
-        """Call ``callback`` once this future is done. What it raises is printed."""
+        """Call ``callback`` once this future is done; an exception that it raises is printed."""
         def run(done: Future) -> None:
             try:
                 callback(done)
-            except Exception:  # noqa: BLE001 (nobody waits for it)
+            except Exception:  # noqa: BLE001  (nothing waits for the result)
                 sys.stderr.write(f"Got the following error when running the callback: {traceback.format_exc()}")
         self._when_done(run)
 
 
 def collect_all(futures: list[Future]) -> Future[list[Future]]:
-    """Return a future of all futures, done when they are; its error is the first that one of them has. See torch.futures.collect_all."""
+    """Return a future of all futures, which is done once they are. See torch.futures.collect_all.
+
+    Its error is the first error of any of them.
+    """
     made: Future = Future()
     left, lock = [len(futures)], threading.Lock()
 
@@ -123,5 +127,5 @@ def _complete_all(made: Future, futures: list[Future]) -> None:
 
 
 def wait_all(futures: list[Future]) -> list:
-    """Return the values of all; raises the first error. See torch.futures.wait_all."""
+    """Return the values of all futures; raise the first error. See torch.futures.wait_all."""
     return [future.wait() for future in collect_all(futures).wait()]

@@ -1,4 +1,4 @@
-"""torch.hub: nothing is downloaded here; a model in a local folder with a ``hubconf.py`` can be loaded."""
+"""torch.hub: models from a local folder with a ``hubconf.py``; nothing is downloaded."""
 from __future__ import annotations
 
 import builtins
@@ -24,12 +24,12 @@ def _get_torch_home() -> str:
 
 
 def get_dir() -> str:
-    """Where PyTorch would keep what it downloads. See torch.hub.get_dir."""
+    """Return the folder of PyTorch's downloads. See torch.hub.get_dir."""
     return _dir or os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike) -> None:
-    """Names another directory. See torch.hub.set_dir."""
+    """Set the folder of downloads. See torch.hub.set_dir."""
     global _dir
     _dir = os.path.expanduser(d)
 
@@ -64,26 +64,29 @@ def _not_built(what: str) -> NotImplementedError:
 
 def load(repo_or_dir: Any, model: str, *args: Any, source: str = "github", trust_repo: Any = None, force_reload: bool = False,
          verbose: bool = True, skip_validation: bool = False, **kwargs: Any) -> Any:
-    """Call an entry of a local folder's ``hubconf.py``. NotImplementedError for ``github``. See torch.hub.load."""
+    """Call an entry of a local folder's ``hubconf.py``; NotImplementedError for ``github``. See torch.hub.load."""
     return _local(repo_or_dir, source, model)(*args, **kwargs)
 
 
 def help(github: Any, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None,
          verbose: bool = True) -> Any:
-    """Not built. See torch.hub.help."""
+    """Raise NotImplementedError: repositories are not downloaded. See torch.hub.help."""
     raise _not_built("look into a repository")
 
 
 def list(github: Any, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None,
          verbose: bool = True) -> builtins.list[str]:
-    """Not built. See torch.hub.list."""
+    """Raise NotImplementedError: repositories are not downloaded. See torch.hub.list."""
     raise _not_built("look into a repository")
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Copy a file of this machine, whose address begins with ``file://``; NotImplementedError for others.
+    """Copy a file of this machine, whose URL begins with ``file://``. See torch.hub.download_url_to_file.
 
-    RuntimeError where the file's hash does not begin with ``hash_prefix``. See torch.hub.download_url_to_file.
+    Raises:
+        NotImplementedError: another URL.
+        RuntimeError: the file's hash does not begin with ``hash_prefix``.
+
     """
     source = _local_path(url)
     if source is None:
@@ -107,9 +110,13 @@ def _check_hash(path: str, prefix: str | None) -> None:
 
 def load_state_dict_from_url(url: str, model_dir: Any = None, map_location: Any = None, progress: bool = True,
                              check_hash: bool = False, file_name: str | None = None, weights_only: bool = False) -> Any:
-    """Read the file where PyTorch would have put it, once it is there; one of this machine (``file://``) is copied first.
+    """Load a checkpoint from the folder of downloads; a ``file://`` URL is copied there first.
 
-    NotImplementedError for a file that would have to be downloaded. See torch.hub.load_state_dict_from_url.
+    See torch.hub.load_state_dict_from_url.
+
+    Raises:
+        NotImplementedError: the file would have to be downloaded.
+
     """
     from jtorch.serialization import load as load_file
     folder = model_dir or os.path.join(get_dir(), "checkpoints")
@@ -124,27 +131,27 @@ def load_state_dict_from_url(url: str, model_dir: Any = None, map_location: Any 
 
 
 class _Faketqdm:
-    """The bar of progress where the package ``tqdm`` is not installed: it writes how far it is."""
+    """A progress bar for when the package ``tqdm`` is not installed; it prints the progress as text."""
 
     def __init__(self, total: float | None = None, disable: bool = False, unit: str | None = None, *args: Any, **kwargs: Any):
         self.total, self.disable, self.n = total, disable, 0.0
 
     def update(self, n: float) -> None:
-        """Go on by ``n``."""
+        """Advance by ``n``."""
         if not self.disable:
             self.n += n
             sys.stderr.write(f"\r{self.n:.1f} bytes" if self.total is None else f"\r{100 * self.n / self.total:.1f}%")
             sys.stderr.flush()
 
     def set_description(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing is written."""
+        """Do nothing."""
 
     def write(self, s: str) -> None:
         """Write a line."""
         sys.stderr.write(f"{s}\n")
 
     def close(self) -> None:
-        """Write nothing from now on."""
+        """Stop writing."""
         self.disable = True
 
     def __enter__(self) -> _Faketqdm:

@@ -1,4 +1,4 @@
-"""torch._C: names of PyTorch's compiled part that Python code reaches for."""
+"""torch._C: the names of PyTorch's compiled part that Python code uses."""
 from __future__ import annotations
 
 import sys as _sys
@@ -62,12 +62,12 @@ _disabled_torch_function_impl: Any = classmethod(_protocol.disabled)
 
 
 def DisableTorchFunctionSubclass() -> Any:
-    """Return a block in which no class takes over functions."""
+    """Return a block in which no class's ``__torch_function__`` is called."""
     return _protocol.switched_off()
 
 
 def DisableTorchFunction() -> Any:
-    """Return a block in which neither classes nor modes take over functions."""
+    """Return a block in which no class's or mode's ``__torch_function__`` is called."""
     return _protocol.switched_off(modes=True)
 
 
@@ -77,12 +77,12 @@ def _dispatch_modes() -> Any:
 
 
 def _DisableTorchDispatch() -> Any:
-    """Return a block in which neither classes nor modes take over operators."""
+    """Return a block in which no class's or mode's ``__torch_dispatch__`` is called."""
     return _dispatch_modes().switched_off()
 
 
 def _disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """What a class has as its ``__torch_dispatch__`` that takes nothing over."""
+    """Call the operator; classes without a ``__torch_dispatch__`` of their own have this one."""
     with _DisableTorchDispatch():
         return func(*args, **(kwargs or {}))
 
@@ -112,37 +112,37 @@ def _is_torch_function_mode_enabled() -> bool:
 
 
 def _get_tracing_state() -> None:
-    """None: nothing traces a TorchScript program here."""
+    """Return None: no TorchScript program is being traced."""
 
 
 def _is_tracing() -> bool:
-    """False: ``torch.jit.trace`` records no program of operators while a function runs."""
+    """Return False: ``torch.jit.trace`` records no program of operators while a function runs."""
     return False
 
 
 def _set_tracing_state(state: None) -> None:
-    """Nothing for None; there is no other state."""
+    """Accept None; raise NotImplementedError for another state."""
     if state is not None:
         raise NotImplementedError("torch._C._set_tracing_state is not built: nothing traces a TorchScript program here")
 
 
 def _show_config() -> str:
-    """What the library was built with."""
+    """Return the text of the build configuration."""
     return _config.show()
 
 
 def _get_cudnn_enabled() -> bool:
-    """Return whether cuDNN may be used: ``torch.backends.cudnn.enabled``."""
+    """Return ``torch.backends.cudnn.enabled``."""
     return _cudnn.enabled      # type: ignore[attr-defined]
 
 
 def _get_sdp_priority_order() -> list[int]:
-    """Return the order in which PyTorch tries ways to compute attention. XLA has one way."""
+    """Return the order in which PyTorch tries attention kernels. XLA has one kernel."""
     return [1, 2, 0, 3, 4]
 
 
 def _log_api_usage_once(event: str) -> None:
-    """Does nothing: no usage is counted."""
+    """Do nothing: API usage is not logged."""
 
 
 def _are_functorch_transforms_active() -> bool:
@@ -151,13 +151,13 @@ def _are_functorch_transforms_active() -> bool:
 
 
 def _get_accelerator(check: bool | None = None) -> device:
-    """Return the accelerator; the CPU where there is none."""
+    """Return the accelerator; the CPU if there is none."""
     found = _accelerator_type()
     return device("cpu" if found is None else found)
 
 
 def _get_privateuse1_backend_name() -> str:
-    """Return the name of a backend of one's own: none can be registered."""
+    """Return the name of the backend for custom devices, which cannot be registered."""
     return "privateuseone"
 
 
@@ -172,7 +172,7 @@ def _is_alias_of(first: Tensor, second: Tensor) -> bool:
 
 
 def _nothing(*args: Any) -> None:
-    """Nothing: there is no compiler of TorchScript to set up."""
+    """Do nothing: TorchScript's compiler does not exist here."""
 
 
 _jit_set_texpr_fuser_enabled = _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _nothing
@@ -180,7 +180,7 @@ _jit_set_nvfuser_guard_mode = _set_math_sdp_allow_fp16_bf16_reduction = _cuda_cl
 
 
 def _no(*args: Any) -> bool:
-    """False: nothing of TorchScript's is switched on."""
+    """Return False: no TorchScript setting is enabled."""
     return False
 
 
@@ -195,30 +195,30 @@ def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
 
 
 def _current_graph_task_id() -> int:
-    """Return the number of the backward that is running; -1 outside of one."""
+    """Return the id of the backward that is running; -1 outside of one."""
     return -1 if _running.task is None else _running.task.id
 
 
 def _current_autograd_node() -> Any:
-    """Return the node whose backward runs; None outside of a backward. NotImplementedError where anomaly detection is off."""
+    """Return the node whose backward runs; None outside of a backward. NotImplementedError without anomaly detection."""
     if _running.task is not None and _running.node is None:
         raise NotImplementedError("torch._C._current_autograd_node is known inside torch.autograd.detect_anomaly() only")
     return _running.node
 
 
 def _will_engine_execute_node(node: Any) -> bool:
-    """Return whether the backward that runs comes to a node; RuntimeError outside of a backward."""
+    """Return whether the running backward reaches a node; RuntimeError outside of a backward."""
     if _running.task is None:
         raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
     return _running.task.will_run(node)
 
 
 _storage_Use_Count = _refused("_C._storage_Use_Count", "Python's references are counted by sys.getrefcount, memory's are JAX's")
-_GLIBCXX_USE_CXX11_ABI = True       # as PyTorch is built since 2.6
+_GLIBCXX_USE_CXX11_ABI = True       # PyTorch is built with this ABI since version 2.6.
 
 
 class _WeakTensorRef:
-    """A reference that does not keep a tensor alive."""
+    """A weak reference to a tensor."""
 
     def __init__(self, tensor: Any):
         self._ref = _weakref.ref(tensor)
@@ -234,14 +234,14 @@ class _Functions(type):
 
 
 class _VariableFunctionsClass(metaclass=_Functions):
-    """What PyTorch's pickles call functions by: attributes of this class are those of ``torch``."""
+    """The class under which PyTorch's pickles name functions; its attributes are those of ``torch``."""
 
 
 _VariableFunctions = _VariableFunctionsClass
 
 
 def _functions_of(name: str) -> _ModuleType:
-    """Return the module in which PyTorch's pickles look for the functions of a namespace: ``_linalg.linalg_det``."""
+    """Return the module in which PyTorch's pickles name a namespace's functions, such as ``_linalg.linalg_det``."""
     made = _ModuleType(f"jtorch._C._{name}", f"torch._C._{name}")
     made.__getattr__ = lambda asked: getattr(getattr(_sys.modules["jtorch"], name), asked.removeprefix(f"{name}_"))     # type: ignore[method-assign]
     _sys.modules[made.__name__] = made

@@ -1,4 +1,4 @@
-"""torch._C._autograd: what can be asked of autograd's modes."""
+"""torch._C._autograd: queries about autograd's modes."""
 from __future__ import annotations
 
 from jtorch.no_grad import mode

@@ -1,4 +1,4 @@
-"""torch._C._distributed_c10d: what processes that work together have in C++. Here it is torch.distributed's."""
+"""torch._C._distributed_c10d: names of torch.distributed that PyTorch defines in C++."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""torch._C._distributed_rpc: calls of functions in other processes, which are not built."""
+"""torch._C._distributed_rpc: remote procedure calls, which are not built."""
 from __future__ import annotations
 
 from jtorch._base.not_built import placeholder as _placeholder
@@ -8,5 +8,5 @@ PyRRef, RpcAgent, TensorPipeAgent, WorkerInfo = (
 
 
 def _is_current_rpc_agent_set() -> bool:
-    """False: no process waits for calls."""
+    """Return False: no process waits for calls."""
     return False

@@ -1,4 +1,4 @@
-"""torch._C._functions: nodes that PyTorch has written by hand."""
+"""torch._C._functions: nodes that PyTorch defines by hand."""
 from jtorch.autograd.function import Error as DelayedError
 from jtorch.tape import AccumulateGrad
 

@@ -1,4 +1,4 @@
-"""torch._C._functorch: whether a tensor is one of a transform's."""
+"""torch._C._functorch: queries about tensors inside function transforms."""
 from __future__ import annotations
 
 from typing import Any
@@ -12,7 +12,7 @@ from jtorch.tensor import Tensor
 
 
 def is_batchedtensor(t: Any) -> bool:
-    """Return whether a tensor stands for all samples of a ``vmap`` that is being run."""
+    """Return whether a tensor stands for all samples of a running ``vmap``."""
     if not isinstance(t, Tensor):
         return False
     value = value_of(t.detach())
@@ -23,7 +23,7 @@ is_functorch_wrapped_tensor = is_batchedtensor
 
 
 def is_legacy_batchedtensor(t: Any) -> bool:
-    """False: there is one kind only."""
+    """Return False: there is only one kind of batched tensors."""
     return False
 
 
@@ -31,7 +31,7 @@ is_gradtrackingtensor = is_functionaltensor = is_dead_tensor_wrapper = is_legacy
 
 
 def get_unwrapped(t: Any) -> Any:
-    """NotImplementedError for a tensor that stands for a batch: JAX does not let go of it."""
+    """Return the tensor; NotImplementedError for a batched one, whose batch JAX does not expose."""
     if is_batchedtensor(t):
         raise NotImplementedError("torch._C._functorch.get_unwrapped is not built: a batch inside jax.vmap cannot be had")
     return t

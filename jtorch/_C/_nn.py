@@ -1,4 +1,4 @@
-"""torch._C._nn: functions that PyTorch has in C++, and the arguments of ``Module.to``."""
+"""torch._C._nn: functions that PyTorch defines in C++, and the arguments of ``Module.to``."""
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +11,7 @@ from jtorch.tensor import Tensor as _Tensor
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple:
-    """(device, dtype, non_blocking, memory_format) that arguments of ``to`` mean."""
+    """Return (device, dtype, non_blocking, memory_format) from the arguments of ``to``."""
     found: dict[str, Any] = {"device": None, "dtype": None, "non_blocking": False, "memory_format": None, "copy": False, **kwargs}
     for given in args:
         if isinstance(given, _Tensor):

@@ -5,7 +5,7 @@ from typing import Any
 
 
 class _ExperimentalConfig:
-    """Settings of Kineto, which ``torch.profiler.profile`` takes and does not need. They can be read as attributes."""
+    """Settings of Kineto, which ``torch.profiler.profile`` accepts and ignores. They can be read as attributes."""
 
     def __init__(self, **settings: Any):
         vars(self).update(settings)

@@ -1,4 +1,4 @@
-"""Classes of TorchScript's compiled programs, which ``isinstance`` asks about. There are none here, and none can be made."""
+"""Classes of TorchScript's compiled programs, for ``isinstance``. They have no instances here."""
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +11,7 @@ class _OfScripts:
 
 
 class ScriptObject(_OfScripts):
-    """An object of a class in C++."""
+    """An object of a C++ class."""
 
 
 class ScriptFunction(_OfScripts):
@@ -23,7 +23,7 @@ class ScriptMethod(_OfScripts):
 
 
 class ScriptModule(_OfScripts):
-    """A compiled module's part in C++."""
+    """The C++ part of a compiled module."""
 
 
 class Graph(_OfScripts):
@@ -43,7 +43,7 @@ class Block(_OfScripts):
 
 
 class CompilationUnit(_OfScripts):
-    """Where compiled programs are."""
+    """A container of compiled programs."""
 
 
 class PyTorchFileReader(_OfScripts):
@@ -55,10 +55,10 @@ class PyTorchFileWriter(_OfScripts):
 
 
 class Type(_OfScripts):
-    """A type of TorchScript's. Annotations and ``isinstance`` may name it."""
+    """A type of TorchScript, for annotations and ``isinstance``."""
 
 
-# Of each type: its name, and what a value of the type is.
+# Maps each type's name to a description of its values.
 _TYPES = {
     "TensorType": "a tensor", "AnyType": "anything", "NoneType": "None", "AggregationType": "a sum or a mean",
     "AwaitType": "a value to be computed", "BoolType": "a bool", "ClassType": "an object of a class",

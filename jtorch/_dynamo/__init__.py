@@ -1,4 +1,4 @@
-"""torch._dynamo: marks and questions to a compiler that is not here; what repeats is compiled without being asked."""
+"""torch._dynamo: marks and queries for PyTorch's compiler, which is absent; jtorch compiles what repeats by itself."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -28,27 +28,27 @@ reset_code_caches = reset
 
 
 def _mark(t: Any, index: Any = None, **kwargs: Any) -> None:
-    """Nothing: which sizes may change is seen when they do."""
+    """Do nothing: changing sizes are detected when they occur."""
 
 
 mark_dynamic = maybe_mark_dynamic = mark_unbacked = mark_static = _mark
 
 
 def mark_static_address(t: Any, guard: bool = False) -> None:
-    """Nothing: memory is XLA's. See torch._dynamo.mark_static_address."""
+    """Do nothing: XLA manages memory. See torch._dynamo.mark_static_address."""
 
 
 def graph_break(msg: str = "") -> None:
-    """Nothing: there is no graph to break. See torch._dynamo.graph_break."""
+    """Do nothing: there is no graph to break. See torch._dynamo.graph_break."""
 
 
 def substitute_in_graph(original_fn: Callable, **kwargs: Any) -> Callable:
-    """Return a decorator that gives the function itself. See torch._dynamo.substitute_in_graph."""
+    """Return a decorator that returns the function unchanged. See torch._dynamo.substitute_in_graph."""
     return lambda fn: fn
 
 
 def patch_dynamo_config(arg1: Any = None, arg2: Any = None, **kwargs: Any) -> Any:
-    """``config.patch``. See torch._dynamo.patch_dynamo_config."""
+    """Return the context manager ``config.patch``. See torch._dynamo.patch_dynamo_config."""
     return config.patch(arg1, arg2, **kwargs)       # type: ignore[attr-defined]
 
 

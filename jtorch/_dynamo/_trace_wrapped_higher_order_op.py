@@ -1,8 +1,8 @@
-"""torch._dynamo._trace_wrapped_higher_order_op: indices in functions that ``vmap`` maps."""
+"""torch._dynamo._trace_wrapped_higher_order_op: batched indices in functions under ``vmap``."""
 from __future__ import annotations
 
 from jtorch.overrides import TorchFunctionMode
 
 
 class TransformGetItemToIndex(TorchFunctionMode):
-    """A block in which ``t[i]`` may have an index that ``vmap`` maps, which it may anyway."""
+    """A block in which ``t[i]`` accepts a batched index, which it always does here."""

@@ -1,4 +1,4 @@
-"""torch._dynamo.decorators: marks for a compiler that is not here."""
+"""torch._dynamo.decorators: marks for PyTorch's compiler, which is absent."""
 from __future__ import annotations
 
 from jtorch._dynamo import allow_in_graph as allow_in_graph

@@ -1,4 +1,4 @@
-"""torch._dynamo.eval_frame: modules that torch.compile has wrapped, of which there are none here."""
+"""torch._dynamo.eval_frame: the class of modules that torch.compile wraps; it has no instances here."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,14 +13,14 @@ run, skip_frame = allow_in_graph, disable
 
 
 class OptimizedModule(Module):
-    """What PyTorch's ``torch.compile`` makes of a module. Here it gives the module itself, and ``isinstance`` is False."""
+    """PyTorch's class of compiled modules. ``torch.compile`` returns the module itself here, so ``isinstance`` is False."""
 
     def __init__(self, mod: Any, dynamo_ctx: Any = None):
         raise NotImplementedError("torch._dynamo.OptimizedModule is not built; torch.compile(module) gives the module itself.")
 
 
 def is_dynamo_supported() -> bool:
-    """True: ``torch.compile`` can be called."""
+    """Return True: ``torch.compile`` can be called."""
     return True
 
 
@@ -28,7 +28,7 @@ is_inductor_supported = is_dynamo_supported
 
 
 def check_if_dynamo_supported() -> None:
-    """Nothing: ``torch.compile`` can be called."""
+    """Do nothing: ``torch.compile`` can be called."""
 
 
 check_if_inductor_supported = check_if_dynamo_supported

@@ -3,19 +3,19 @@ from __future__ import annotations
 
 
 class TorchDynamoException(RuntimeError):
-    """Of which all others are."""
+    """The base class of the others."""
 
 
 class InternalTorchDynamoError(TorchDynamoException):
-    """An error of the compiler."""
+    """An internal error of the compiler."""
 
 
 class Unsupported(TorchDynamoException):
-    """What cannot be traced."""
+    """An operation that cannot be traced."""
 
 
 class UserError(Unsupported):
-    """What the user has asked for cannot be done."""
+    """A request of the user that cannot be met."""
 
 
 class UserErrorType:
@@ -41,7 +41,7 @@ class RecompileLimitExceeded(Unsupported):
 
 
 class FailOnRecompileLimitHit(Exception):
-    """The same, where that is an error."""
+    """A program was compiled too often, where this is an error."""
 
 
 class IncorrectUsage(Exception):
@@ -49,8 +49,8 @@ class IncorrectUsage(Exception):
 
 
 class TensorifyScalarRestartAnalysis(TorchDynamoException):
-    """Tracing begins again."""
+    """The trace has to begin again."""
 
 
 class ResetRequired(TorchDynamoException):
-    """``reset`` has to be called first."""
+    """The caller has to call ``reset`` first."""

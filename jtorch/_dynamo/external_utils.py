@@ -1,4 +1,4 @@
-"""torch._dynamo.external_utils: what compiled code calls."""
+"""torch._dynamo.external_utils: functions that compiled code calls."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -7,5 +7,5 @@ from jtorch.compiler import is_compiling as is_compiling
 
 
 def wrap_inline(fn: Callable) -> Callable:
-    """Return the function itself."""
+    """Return the function unchanged."""
     return fn

@@ -1,4 +1,4 @@
-"""torch._dynamo.utils: what is counted, and small questions."""
+"""torch._dynamo.utils: counters and small queries."""
 from __future__ import annotations
 
 import contextlib
@@ -10,30 +10,30 @@ from typing import Any
 
 from jtorch._dynamo import config
 
-# Nothing is counted: jtorch.engine.report() says what is compiled.
+# The counters stay empty; jtorch.engine.report() tells what is compiled.
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 compilation_time_metrics: dict[str, list[float]] = {}
 
 
 def is_compile_supported(device_type: Any) -> bool:
-    """Return whether ``torch.compile`` can be called: yes, with any device."""
+    """Return True: ``torch.compile`` can be called for any device."""
     return True
 
 
 def compile_times(repr: str = "str", aggregate: bool = False) -> Any:
-    """No times: what is compiled is said by ``jtorch.engine.report()``."""
+    """Return empty compile times; ``jtorch.engine.report()`` tells what is compiled."""
     return "" if repr == "str" else ([], [])
 
 
 @contextlib.contextmanager
 def disable_cache_limit() -> Iterator[None]:
-    """Set the limits of recompiling as high as they go in a ``with`` block. They limit nothing here."""
+    """Set the recompile limits to their maximum in this block, which has no effect."""
     with config.patch(recompile_limit=sys.maxsize, accumulated_recompile_limit=sys.maxsize):      # type: ignore[attr-defined]
         yield
 
 
 def maybe_enable_compiled_autograd(should_enable: bool, fullgraph: bool = True, dynamic: bool = True) -> Any:
-    """Nothing in a ``with`` block: backwards that repeat are compiled without being asked."""
+    """Return a block without effect: backwards that repeat are compiled anyway."""
     return contextlib.nullcontext()
 
 
@@ -41,7 +41,7 @@ _warned: set[str] = set()
 
 
 def warn_once(msg: str, stacklevel: int = 1) -> None:
-    """Log a warning the first time that it comes."""
+    """Log a warning the first time that it occurs."""
     if msg not in _warned:
         _warned.add(msg)
         logging.getLogger(__name__).warning(msg)

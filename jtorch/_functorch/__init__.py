@@ -1,4 +1,4 @@
-"""torch._functorch: names beneath torch.func."""
+"""torch._functorch: private names of torch.func."""
 from __future__ import annotations
 
 from jtorch._functorch import vmap as vmap

@@ -1,4 +1,4 @@
-"""torch._functorch.config: options of PyTorch's compiler of backwards, with its defaults. They can be set, and change nothing."""
+"""torch._functorch.config: options of PyTorch's backward compiler with its defaults. They can be set and have no effect."""
 from __future__ import annotations
 
 import sys

@@ -12,7 +12,7 @@ from jtorch.tensor import Tensor
 
 
 def _parts(model: Module, untracked: bool) -> tuple[Module, dict[str, Any], dict[str, Any]]:
-    """Return a copy of a model, with its parameters and its buffers."""
+    """Return a copy of a model, its parameters and its buffers."""
     made = copy.deepcopy(model)
     parameters: dict[str, Any] = dict(made.named_parameters())
     if untracked:
@@ -21,7 +21,7 @@ def _parts(model: Module, untracked: bool) -> tuple[Module, dict[str, Any], dict
 
 
 class FunctionalModule(Module):
-    """A module that is given its parameters in each call. See functorch.make_functional."""
+    """A module that gets its parameters in each call. See functorch.make_functional."""
 
     def __init__(self, stateless_model: Module, param_names: tuple[str, ...]):
         super().__init__()
@@ -33,12 +33,12 @@ class FunctionalModule(Module):
         return FunctionalModule(made, tuple(parameters)), tuple(parameters.values())
 
     def forward(self, params: Sequence[Any], *args: Any, **kwargs: Any) -> Any:     # type: ignore[override]
-        """What the model gives with these parameters."""
+        """Run the model with these parameters."""
         return functional_call(self.stateless_model, dict(zip(self.param_names, params, strict=True)), args, kwargs)
 
 
 class FunctionalModuleWithBuffers(Module):
-    """A module that is given its parameters and buffers in each call. See functorch.make_functional_with_buffers."""
+    """A module that gets its parameters and buffers in each call. See functorch.make_functional_with_buffers."""
 
     def __init__(self, stateless_model: Module, param_names: tuple[str, ...], buffer_names: tuple[str, ...]):
         super().__init__()
@@ -52,13 +52,13 @@ class FunctionalModuleWithBuffers(Module):
                 tuple(buffers.values()))
 
     def forward(self, params: Sequence[Any], buffers: Sequence[Any], *args: Any, **kwargs: Any) -> Any:     # type: ignore[override]
-        """What the model gives with these parameters and buffers."""
+        """Run the model with these parameters and buffers."""
         given = dict(zip((*self.param_names, *self.buffer_names), (*params, *buffers), strict=True))
         return functional_call(self.stateless_model, given, args, kwargs)
 
 
 def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[FunctionalModule, tuple[Any, ...]]:
-    """Return a function of (parameters, *arguments), and the parameters. RuntimeError if the model has buffers."""
+    """Return a function of (parameters, *arguments), and the parameters; RuntimeError if the model has buffers."""
     if list(model.buffers()):
         raise RuntimeError("make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.")
     return FunctionalModule._create_from(model, disable_autograd_tracking)
@@ -75,7 +75,7 @@ def _stacked(parts: Sequence[Sequence[Tensor]]) -> tuple[Tensor, ...]:
 
 
 def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[Callable, tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """Return a function of one model of several alike, and their parameters and buffers stacked for vmap."""
+    """Return the function of one of several equal models, and all parameters and buffers stacked for vmap."""
     if not models:
         raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
     if len({m.training for m in models}) > 1:

@@ -1,4 +1,4 @@
-"""torch._functorch.vmap: vmap's helpers. See torch.func.vmap for the function."""
+"""torch._functorch.vmap: helpers of vmap. See torch.func.vmap for the function."""
 from __future__ import annotations
 
 from typing import Any
@@ -13,7 +13,7 @@ in_dims_t = out_dims_t = int | tuple[int | None, ...]
 
 
 def _broadcast_to_and_flatten(tree: Any, treespec: Any, is_leaf: Any = None) -> list | None:
-    """Return the leaves of a tree that is part of another's form, each as often as that has leaves below it; None if it is no part."""
+    """Return a prefix tree's leaves, each repeated for the leaves below it; None if the tree is no prefix of ``treespec``."""
     return spread(tree, treespec)
 
 

@@ -1,4 +1,4 @@
-"""torch._higher_order_ops.associative_scan: running combinations along a dim, by halving."""
+"""torch._higher_order_ops.associative_scan: parallel scans along a dim."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def _check(combine_fn: Any, leaves: _Leaves, dim: Any, reverse: Any, combine_mod
 
 
 def _scan(combine: Callable[[_Leaves, _Leaves], _Leaves], xs: _Leaves) -> _Leaves:
-    """Return the scan of the first dim: of pairs by recursion, and from these of what lies between."""
+    """Return the scan of the first dim: scan the combined pairs recursively, then fill in the even places."""
     n = xs[0].shape[0]
     if n < 2:
         return xs
@@ -48,20 +48,20 @@ def _interleaved(even: Any, odd: Any) -> Any:
 
 
 def associative_scan(combine_fn: Callable, xs: Any, dim: int, reverse: bool = False, combine_mode: str = "pointwise") -> Any:
-    """Return the inclusive scan of a tree of tensors along ``dim`` by an associative function of two such trees.
+    """Scan a tree of tensors along ``dim`` by an associative function of two such trees; the scan is inclusive.
 
     Args:
-        combine_fn: makes one tree of two, for many places at once.
-        xs: tensors of the same size, in any tree.
-        dim: along which they are scanned.
-        reverse: from the end.
+        combine_fn: a function that combines two trees elementwise, for many places at once.
+        xs: a tree of tensors of the same size.
+        dim: the dim to scan along.
+        reverse: whether to scan from the end.
         combine_mode: "pointwise", which is for accelerators, or "generic".
 
     Returns:
-        A tree like ``xs``: at each place the combination of all up to it.
+        A tree like ``xs``, with the combination of all elements up to each place.
 
     Raises:
-        ValueError: an argument is not of its kind.
+        ValueError: an argument of a wrong type or value.
 
     """
     leaves, spec = pytree.tree_flatten(xs)

@@ -1,4 +1,4 @@
-"""``import torch`` that gives jtorch: in this process, and in those that it starts."""
+"""The import hook that makes ``import torch`` give jtorch, in this process and in its child processes."""
 from __future__ import annotations
 
 import importlib
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(_HERE)
-FOLDER = os.path.join(_HERE, "environment")      # in it is a package called torch, which calls ``install``
-INSTALLER = "jtorch"        # the word by which our own metadata are known
+FOLDER = os.path.join(_HERE, "environment")      # This folder contains a package called torch, which calls ``install``.
+INSTALLER = "jtorch"        # The metadata's INSTALLER file has this content if the package is ours.
 
 
 class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -30,7 +30,8 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
         own = _own(fullname)
-        has_more = _paths is not None and fullname.partition(".")[2] in _paths.below     # in PyTorch, if not in a file here
+        # PyTorch has modules below this name that have no file here.
+        has_more = _paths is not None and fullname.partition(".")[2] in _paths.below
         is_package = own is None or own.submodule_search_locations is not None or has_more
         return importlib.machinery.ModuleSpec(fullname, self, is_package=is_package)
 
@@ -39,16 +40,16 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return _jtorch_module(spec.name)
 
     def exec_module(self, module):
-        """Nothing: the module is loaded already."""
+        """Do nothing: the module is loaded already."""
 
     def get_code(self, fullname):
-        """Return the code of a module that is run as a program: ``python -m torch.distributed.run``."""
+        """Return the code of a module that runs as a program, such as ``python -m torch.distributed.run``."""
         found = _own(fullname)
         return found.loader.get_code(found.name) if found is not None and hasattr(found.loader, "get_code") else None
 
 
 def _own(name: str) -> importlib.machinery.ModuleSpec | None:
-    """Where the jtorch module of a name of torch's is; None if that is not a file, or there is none."""
+    """Return the spec of the jtorch module for a name of torch's; None if it has no file or does not exist."""
     try:
         return importlib.util.find_spec(_own_name(name))
     except (ModuleNotFoundError, ValueError):
@@ -59,12 +60,12 @@ _paths: paths.Paths | None = None
 
 
 def _own_name(name: str) -> str:
-    """``torch.nn`` -> ``jtorch.nn``; other names as they are."""
+    """Return jtorch's name for torch's: ``torch.nn`` becomes ``jtorch.nn``; other names are unchanged."""
     return "j" + name if name.split(".")[0] == "torch" else name
 
 
 def _jtorch_module(name: str) -> ModuleType:
-    if name == "torch.ops":         # not the package of op records
+    if name == "torch.ops":         # The package jtorch.ops holds op records and is not torch.ops.
         return sys.modules["jtorch"].ops
     own = _own_name(name)
     try:
@@ -88,33 +89,33 @@ def install() -> None:
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
         del sys.modules[name]
     sys.modules["torch"] = sys.modules["jtorch"]
-    # Attributes of no module: an import statement finds them here, and does not make them attributes.
+    # These modules are not attributes of torch. The entries make import statements find them without setting attributes.
     sys.modules.update({f"torch.{part}": sys.modules[f"jtorch.{part}"] for part in ("dispatch", "speedups", "tape")})
     global _paths
     _paths = paths.install()
 
 
 def serves_processes() -> bool:
-    """Return whether ``import torch`` gives jtorch in processes that are started from here."""
+    """Return whether ``import torch`` gives jtorch in child processes."""
     if os.environ.get("PYTHONPATH", "").startswith(FOLDER):
         return True
-    from importlib.metadata import distributions  # seldom asked for
+    from importlib.metadata import distributions  # The import is rarely needed.
     return is_ours(next(iter(distributions(name="torch")), None))
 
 
 def is_ours(found: Distribution | None) -> bool:
-    """Return whether a distribution that calls itself torch is this package's."""
+    """Return whether a distribution called torch belongs to this package."""
     return found is not None and (found.read_text("INSTALLER") or "").strip() == INSTALLER
 
 
 def install_in_children() -> None:
-    """The same for each Python that is started from here: by its environment, or by multiprocessing, which hands on sys.path.
+    """Make ``import torch`` give jtorch in child processes, by PYTHONPATH and by sys.path, which multiprocessing passes on.
 
-    The first of sys.path, which is the script's own folder, stays the first.
+    The first entry of sys.path, which is the script's folder, stays the first.
     """
     found = importlib.machinery.PathFinder.find_spec("jtorch", sys.path[1:])
     here = found is not None and found.origin is not None and os.path.dirname(os.path.abspath(found.origin)) == PACKAGE
-    folders = [FOLDER] if here else [FOLDER, os.path.dirname(PACKAGE)]     # where jtorch lay in the working directory
+    folders = [FOLDER] if here else [FOLDER, os.path.dirname(PACKAGE)]     # The package was imported from the working directory.
     given = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p not in folders]
     os.environ["PYTHONPATH"] = os.pathsep.join([*folders, *given])
     sys.path[1:] = [*folders, *[p for p in sys.path[1:] if p not in folders]]

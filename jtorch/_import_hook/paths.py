@@ -1,12 +1,12 @@
-"""PyTorch's module paths, while ``import torch`` gives jtorch: where things are imported from, and what they say they are of.
+"""PyTorch's module paths for ``import torch``: the places from which names are imported, and the ``__module__`` of objects.
 
-``paths.json``, which a tool writes from PyTorch, has four tables of paths without ``torch.`` in front:
+``paths.json``, which a tool generates from PyTorch, has four tables of paths without the prefix ``torch.``:
 
-- ``own``: the modules that are here by PyTorch's path, which take its name (``torch.nn.__name__`` is ``torch.nn``);
-- ``homes``: of a module here, what it has and where PyTorch defines that, which becomes its ``__module__``;
-- ``spaces``: of a module of PyTorch's, names that are elsewhere here: ``path:name``, or the path of a module. They are looked up
-  when they are asked for, by the module's ``__getattr__``; a module that is not here at all is made of them;
-- ``hidden``: of a module here, what PyTorch's lacks, which ``dir`` does not list.
+- ``own``: the modules that jtorch has at PyTorch's path, and that take its name (``torch.nn.__name__`` is ``torch.nn``).
+- ``homes``: maps a module to its objects and the modules in which PyTorch defines them, which become their ``__module__``.
+- ``spaces``: maps a module of PyTorch to names that jtorch has elsewhere: ``path:name``, or a module's path.
+  The module's ``__getattr__`` looks them up on first access. A module that jtorch lacks consists of such names only.
+- ``hidden``: maps a module to the names that PyTorch's lacks, which ``dir`` does not list.
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _torch_name(path: str) -> str:
 
 
 class Paths:
-    """The tables, and what is done by them."""
+    """The tables, and the operations on modules that they describe."""
 
     def __init__(self) -> None:
         table = json.loads(TABLE.read_text())
@@ -46,7 +46,9 @@ class Paths:
             self.below.setdefault(parent, set()).add(short)
 
     def name(self, module: ModuleType, path: str) -> None:
-        """Return a module PyTorch's name, what is in it its homes, and let it find what it lacks. Twice is as good as once."""
+        """Give a module PyTorch's name, its objects their ``__module__``, and a lookup of missing names; repeated calls are
+        harmless.
+        """
         if path in self.own:
             module.__name__ = _torch_name(path)
             sys.modules.setdefault(_torch_name(path), module)
@@ -61,7 +63,7 @@ class Paths:
             _find_later(module, path, self._finder(path))
 
     def name_all(self, just_run: ModuleType | None = None) -> None:
-        """Names each module of the package that has been loaded, or made, since the last time."""
+        """Process each module of the package that was loaded or created since the last call."""
         for full, module in list(sys.modules.items()):
             ours = (full == "jtorch" or full.startswith("jtorch.")) and full not in self.named
             if ours and (module is just_run or not getattr(module.__spec__, "_initializing", False)):
@@ -93,11 +95,14 @@ class Paths:
             self._let_hints_be_read(thing, sys.modules.get(thing.__module__), home)
         line = vars(thing).get("__firstlineno__")
         thing.__module__ = home
-        if line is not None:        # Python 3.13 takes it away from a class of another module; inspect.getsource reads it
+        # Python 3.13 removes this attribute of a class whose module changes; inspect.getsource reads it.
+        if line is not None:
             thing.__firstlineno__ = line        # type: ignore[union-attr]
 
     def _let_hints_be_read(self, kind: type, written_in: ModuleType | None, home: str) -> None:
-        """``typing.get_type_hints`` evaluates a class's annotations in the module of ``sys.modules`` that it says it is of."""
+        """Register the module in which ``typing.get_type_hints`` evaluates a class's annotations, under the name in
+        ``__module__``.
+        """
         path = home.partition(".")[2]
         if written_in is None:
             return
@@ -112,13 +117,15 @@ class Paths:
             sys.modules[home] = made
 
     def _say_file(self, module: ModuleType, path: str) -> None:
-        """A module that has no file says that of its classes, which ``inspect.getsource`` then finds there."""
+        """Give a module without a file the file of its classes, in which ``inspect.getsource`` then finds them."""
         file = self.files.get(_torch_name(path))
         if file is not None and "__file__" not in vars(module):
             module.__file__ = file
 
     def make(self, path: str) -> ModuleType | None:
-        """Return a module of PyTorch's that is not here, of things that are; None where PyTorch has none."""
+        """Create a module of PyTorch's that jtorch lacks, from names that jtorch has elsewhere; None if PyTorch has no such
+        module.
+        """
         if path not in self.spaces or path in self.own:
             return None
         made = ModuleType(_torch_name(path), f"What PyTorch has in {_torch_name(path)}.")
@@ -129,7 +136,7 @@ class Paths:
 
 
 def _list_less(module: ModuleType, hidden: str) -> None:
-    """Let ``dir`` of a module leave names out."""
+    """Remove names from the result of ``dir`` of a module."""
     before = vars(module).get("__dir__", lambda: vars(module))
     if not hasattr(before, "hides"):
         def listed() -> list[str]:
@@ -139,7 +146,7 @@ def _list_less(module: ModuleType, hidden: str) -> None:
 
 
 def _find_later(module: ModuleType, path: str, find: Callable[[str], Any]) -> None:
-    """A module's ``__getattr__`` looks up names of PyTorch's that it does not have itself."""
+    """Extend a module's ``__getattr__`` by a lookup of PyTorch's names that the module lacks."""
     before = vars(module).get("__getattr__")
     if getattr(before, "of_paths", None) == path:
         return
@@ -160,13 +167,13 @@ def _find_later(module: ModuleType, path: str, find: Callable[[str], Any]) -> No
 
 
 class NamingFinder(importlib.abc.MetaPathFinder):
-    """Names the modules of this package that are imported from now on."""
+    """An import finder that processes each module of this package after its import."""
 
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        """As Python finds it; what is loaded is named."""
+        """Find a module as Python does, and have it processed after loading."""
         if not fullname.startswith("jtorch."):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
@@ -184,7 +191,7 @@ class NamingFinder(importlib.abc.MetaPathFinder):
 
 
 def install() -> Paths:
-    """Names what is loaded, and what will be. Once in a process."""
+    """Process the loaded modules, and install the finder for later ones, once per process."""
     found = next((f for f in sys.meta_path if isinstance(f, NamingFinder)), None)
     if found is None:
         found = NamingFinder(Paths())

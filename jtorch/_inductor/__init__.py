@@ -1,4 +1,4 @@
-"""torch._inductor: options of a code generator that is not here; XLA makes the code."""
+"""torch._inductor: options of PyTorch's code generator, which is absent; XLA generates code."""
 from __future__ import annotations
 
 from typing import Any

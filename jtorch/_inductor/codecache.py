@@ -1,4 +1,4 @@
-"""torch._inductor.codecache: keys of generated code, of which there is none."""
+"""torch._inductor.codecache: keys of generated code, which does not exist here."""
 from __future__ import annotations
 
 from jtorch._base.not_built import placeholder

@@ -1,4 +1,4 @@
-"""torch._inductor.config: options of PyTorch"s code generator, with its defaults. They can be set, and change nothing."""
+"""torch._inductor.config: options of PyTorch's code generator with its defaults. They can be set and have no effect."""
 from __future__ import annotations
 
 import sys

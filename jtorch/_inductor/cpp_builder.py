@@ -1,4 +1,4 @@
-"""torch._inductor.cpp_builder: the compiler of C++ that extensions are built with."""
+"""torch._inductor.cpp_builder: the C++ compiler for building extensions."""
 from __future__ import annotations
 
 import os
@@ -8,7 +8,7 @@ from jtorch._inductor import exc
 
 
 def get_cpp_compiler() -> str:
-    """Return the command of a compiler of C++; InvalidCxxCompiler where there is none."""
+    """Return the command of a C++ compiler; InvalidCxxCompiler if there is none."""
     for command in (os.environ.get("CXX"), "g++", "clang++", "c++"):
         if command and shutil.which(command):
             return command

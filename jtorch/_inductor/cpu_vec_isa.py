@@ -1,23 +1,23 @@
-"""torch._inductor.cpu_vec_isa: the CPU's vector instructions, which XLA finds by itself."""
+"""torch._inductor.cpu_vec_isa: the CPU's vector instructions, which XLA detects by itself."""
 from __future__ import annotations
 
 
 class VecISA:
-    """A set of vector instructions; False if there is none."""
+    """A set of vector instructions, which is true if it exists."""
 
     def __bool__(self):
         return False
 
 
 class InvalidVecISA(VecISA):
-    """No instructions that code is generated for."""
+    """The absence of vector instructions for generated code."""
 
 
 def pick_vec_isa() -> VecISA:
-    """None: no code is generated here."""
+    """Return InvalidVecISA: no code is generated here."""
     return InvalidVecISA()
 
 
 def valid_vec_isa_list() -> list[VecISA]:
-    """Empty."""
+    """Return an empty list."""
     return []

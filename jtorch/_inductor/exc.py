@@ -1,4 +1,4 @@
-"""torch._inductor.exc: errors of PyTorch's code generator. Only a missing compiler is ever one here."""
+"""torch._inductor.exc: errors of PyTorch's code generator. Only InvalidCxxCompiler is ever raised here."""
 from __future__ import annotations
 
 
@@ -7,11 +7,11 @@ class InductorError(RuntimeError):
 
 
 class CppCompileError(RuntimeError):
-    """A program in C++ could not be compiled."""
+    """A C++ program could not be compiled."""
 
 
 class InvalidCxxCompiler(RuntimeError):
-    """No compiler of C++ was found."""
+    """No C++ compiler was found."""
 
     def __init__(self) -> None:
         super().__init__("No working C++ compiler found in CXX, g++, clang++ or c++.")

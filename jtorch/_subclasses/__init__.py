@@ -1,4 +1,4 @@
-"""torch._subclasses: tensors that PyTorch traces with."""
+"""torch._subclasses: the tensor classes with which PyTorch traces."""
 from __future__ import annotations
 
 from jtorch._subclasses.fake_tensor import DynamicOutputShapeException as DynamicOutputShapeException

@@ -1,4 +1,4 @@
-"""torch._subclasses.fake_tensor: tensors without data. ``device="meta"`` makes those here."""
+"""torch._subclasses.fake_tensor: tensors without data, which are not built; use ``device="meta"``."""
 from __future__ import annotations
 
 from typing import Any, NoReturn
@@ -10,7 +10,7 @@ _INSTEAD = 'is not built; tensors of device="meta" have no data, and jax.eval_sh
 
 
 class UnsupportedFakeTensorException(RuntimeError):
-    """What cannot be done without data."""
+    """An operation that needs data."""
 
 
 class DataDependentOutputException(RuntimeError):
@@ -22,7 +22,7 @@ class DynamicOutputShapeException(RuntimeError):
 
 
 class FakeTensor(Tensor):
-    """A tensor without data, of which there are none here."""
+    """PyTorch's class of tensors without data; it has no instances here."""
 
     @staticmethod
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
@@ -30,7 +30,7 @@ class FakeTensor(Tensor):
 
 
 class FakeTensorMode:
-    """A block in which tensors have no data: entering it raises."""
+    """A block in which tensors have no data; entering it raises NotImplementedError."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         self.args, self.kwargs = args, kwargs
@@ -39,30 +39,30 @@ class FakeTensorMode:
         raise NotImplementedError(f"torch._subclasses.FakeTensorMode {_INSTEAD}")
 
     def __exit__(self, *exc_info: object) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def from_tensor(self, tensor: Any, **kwargs: Any) -> NoReturn:
-        """Not built."""
+        """Raise NotImplementedError: fake tensors are not built."""
         raise NotImplementedError(f"torch._subclasses.FakeTensorMode {_INSTEAD}")
 
 
 class FakeTensorConverter(FakeTensorMode):
-    """What makes fake tensors: not built."""
+    """A converter to fake tensors, which is not built."""
 
 
 def is_fake(x: object) -> bool:
-    """False: there are no fake tensors."""
+    """Return False: there are no fake tensors."""
     return False
 
 
 def unset_fake_temporarily() -> Any:
-    """Return a block with nothing to switch off."""
+    """Return a block without effect."""
     import contextlib
     return contextlib.nullcontext()
 
 
 def maybe_get_fake_mode(t: object) -> None:
-    """None: there are no fake tensors."""
+    """Return None: there are no fake tensors."""
 
 
 _is_tensor_constructor = refused("_subclasses.fake_tensor._is_tensor_constructor",

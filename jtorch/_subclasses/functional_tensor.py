@@ -1,4 +1,4 @@
-"""torch._subclasses.functional_tensor: tensors that note their writes, of which there are none here."""
+"""torch._subclasses.functional_tensor: tensors that record writes; they have no instances here."""
 from __future__ import annotations
 
 from typing import Any, NoReturn
@@ -8,7 +8,7 @@ from jtorch.tensor import Tensor
 
 
 class FunctionalTensor(Tensor):
-    """A tensor that notes its writes, of which there are none here."""
+    """PyTorch's class of tensors that record writes; it has no instances here."""
 
     @staticmethod
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
@@ -17,7 +17,7 @@ class FunctionalTensor(Tensor):
 
 
 def mb_unwrap_functional_tensor(tensor: Any) -> Any:
-    """Return the tensor itself: none is wrapped."""
+    """Return the tensor unchanged."""
     return tensor
 
 

@@ -1,4 +1,4 @@
-"""torch._subclasses.meta_utils: tensors made into ones of shapes only."""
+"""torch._subclasses.meta_utils: conversion of tensors to meta tensors."""
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +7,7 @@ from jtorch.tensor import Tensor
 
 
 class MetaConverter:
-    """Gives for a tensor one of its shape, dtype and strides on the device ``meta``."""
+    """Converts a tensor to one of its shape, dtype and strides on the device ``meta``."""
 
     def meta_tensor(self, t: Tensor, **kwargs: Any) -> Tensor:
         """Return the tensor on ``meta``."""

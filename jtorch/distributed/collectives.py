@@ -461,7 +461,32 @@ def _exchanged(pg: ProcessGroup, name: str, rows: list[np.ndarray], wanted: list
 
 def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[int] | None = None,
                       input_split_sizes: list[int] | None = None, group: Any = None, async_op: bool = False) -> Work | None:
-    """``all_to_all`` of the parts of one tensor along its first dim. See torch.distributed.all_to_all_single."""
+    """Send parts of a tensor along its first dim to the ranks. See torch.distributed.all_to_all_single.
+
+    Args:
+        output: a tensor that receives the ranks' parts, concatenated along the first dim.
+        input: a tensor of the same dtype and the same sizes along other dims.
+        output_split_sizes: the sizes of the received parts; equal sizes, if None.
+        input_split_sizes: the sizes of the sent parts; equal sizes, if None.
+        group: the ranks; all, if None.
+        async_op: whether to return a Work at once.
+
+    Returns:
+        A Work if ``async_op``, else None.
+
+    Raises:
+        ValueError: sizes that do not sum to the tensors' first dims, or that the ranks do not agree on.
+        DistBackendError: a rank calls another collective, does not come in time, or has ended.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)     # a job of one process
+    >>> out = torch.zeros(2)
+    >>> dist.all_to_all_single(out, torch.tensor([1., 2.]))
+    >>> out
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
+
+    """
     check_tensor(output, "output")
     check_tensor(input, "input")
 

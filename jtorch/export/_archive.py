@@ -1,4 +1,4 @@
-"""Programs as files: a zip of the StableHLO, the state, and a description. See torch.export.save."""
+"""Program files: a zip archive of the StableHLO, the state and a description. See torch.export.save."""
 from __future__ import annotations
 
 import io
@@ -32,7 +32,7 @@ def write(program: ExportedProgram, f: Any, extra_files: dict[str, Any] | None =
 
 
 def read(f: Any, extra_files: dict[str, Any] | None = None, map_location: Any = None) -> ExportedProgram:
-    """Return the program that a path or a file holds; ``extra_files`` gets the content of those it names."""
+    """Return the program in a file; ``extra_files`` gets the content of the files that it names."""
     with zipfile.ZipFile(f) as z:
         if "program.stablehlo" not in z.namelist():
             raise NotImplementedError("this file holds no StableHLO program. What PyTorch itself has exported can't be read: "

@@ -1,4 +1,4 @@
-"""A module as a function of arrays: its state and inputs go in, its results and what it has written come out."""
+"""A module as a function of arrays, from its state and inputs to its results and the buffers that it writes."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from jtorch.tensor import Tensor
 
 
 class Captured:
-    """A model that can be run with arrays in the place of its tensors, and what is known of it after a run."""
+    """A model that runs with arrays in place of its tensors, and facts about the last run."""
 
     def __init__(self, model: Any, args: tuple, kwargs: dict[str, Any]):
         self.model = model
@@ -29,9 +29,9 @@ class Captured:
         self.parameters = dict(model.named_parameters()) if module else {}
         self.buffers = dict(model.named_buffers()) if module else {}
         self.state: dict[str, Any] = {**self.parameters, **self.buffers}
-        self.written: list[str] = []        # buffers that a run has written to
+        self.written: list[str] = []        # The buffers that a run has written to.
         self.out_form: Any = None
-        self.out_leaves: list[Any] = []     # None for tensors, other results as they are
+        self.out_leaves: list[Any] = []     # Holds None for tensors, and other results unchanged.
 
     def run(self, state: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
         """Return the arrays of the results, and of the buffers that were written to."""
@@ -54,7 +54,7 @@ class Captured:
         return [x.jax() for x in found if isinstance(x, Tensor)] + [changed[n] for n in self.written]
 
     def trace(self, shapes: Sequence[tuple[int, ...]]) -> Any:
-        """Return the program for inputs of these shapes. RuntimeError if the model draws random numbers: they would be constants."""
+        """Trace the model for inputs of these shapes; RuntimeError if it draws random numbers, which would become constants."""
         inputs = [jax.ShapeDtypeStruct(s, self.leaves[i].dtype.np) for i, s in zip(self.inputs, shapes, strict=True)]
         state = [jax.ShapeDtypeStruct(tuple(t.shape), t.dtype.np) for t in self.state.values()]
         drawn = default_generator.get_state().numpy().tobytes()
@@ -65,7 +65,9 @@ class Captured:
         return made
 
     def function(self, sizes: Sequence[Sequence[str | None]], symbols: dict[str, Any], examples: dict[str, int]) -> Any:
-        """Return a function of (state, inputs), for all sizes that have a name in ``sizes``: a list a dim, for each input."""
+        """Return a function of (state, inputs) for all values of the sizes that ``sizes`` names, a list of dims for each
+        input.
+        """
         names = list(symbols)
         points = Points([examples[n] for n in names])
         traces = [self._trace_at(sizes, dict(zip(names, point, strict=True))) for point in points.all]
@@ -89,7 +91,7 @@ class Captured:
         return tuple([sizes[n] if n is not None else s for n, s in zip(named, self.leaves[at].shape, strict=True)])
 
     def specs(self, sizes: Any, symbols: dict[str, Any]) -> tuple[list, list]:
-        """What the function's arguments are like."""
+        """Return the shapes and dtypes of the function's arguments."""
         state = [jax.ShapeDtypeStruct(tuple(t.shape), np.dtype(t.dtype.np)) for t in self.state.values()]
         inputs = [jax.ShapeDtypeStruct(self._shape(i, named, symbols), np.dtype(self.leaves[i].dtype.np))
                   for i, named in zip(self.inputs, sizes, strict=True)]

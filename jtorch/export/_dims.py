@@ -1,4 +1,4 @@
-"""The sizes of a call that are left open."""
+"""The dynamic sizes of a call."""
 from __future__ import annotations
 
 import inspect
@@ -13,7 +13,7 @@ from jtorch.tensor import Tensor
 
 
 class OpenSizes:
-    """The open sizes of a call: a name for each, its bounds and an example, and which dims have it."""
+    """The dynamic sizes of a call: the name, bounds and example of each, and the dims that have it."""
 
     def __init__(self, model: Any, args: tuple, kwargs: dict[str, Any], given: Any):
         leaves, form = flatten((args, kwargs))
@@ -49,13 +49,13 @@ class OpenSizes:
         return name
 
     def constraints(self) -> list[str]:
-        """Return the bounds as jax.export has them."""
+        """Return the bounds in the form of jax.export."""
         low = [f"{n} >= {d.min}" for n, d in self.known.items() if d.min > 1]
         return low + [f"{n} <= {d.max}" for n, d in self.known.items() if d.max != sys.maxsize]
 
 
 def _by_position(model: Any, args: tuple, kwargs: dict[str, Any], given: Any) -> tuple[Any, Any]:
-    """Return the entry of each argument, in the form of (args, kwargs)."""
+    """Return the dynamic shapes of each argument, in the structure of (args, kwargs)."""
     if given is None:
         return (None,) * len(args), dict.fromkeys(kwargs)
     names = _names(model, args, kwargs)
@@ -81,7 +81,7 @@ def _names(model: Any, args: tuple, kwargs: dict[str, Any]) -> list[str]:
 
 
 def _spread(entry: Any, form: Any) -> list[Any]:
-    """Return an entry for each leaf; None above leaves is None for each."""
+    """Return an entry for each leaf; None above leaves stands for None at each."""
     if form.is_leaf():
         return [entry]
     children, keys = form.children(), form.context if form.type in STANDARD_DICT_TYPES else None

@@ -1,4 +1,4 @@
-"""Exporting a model: capturing it, opening its sizes, and writing the program. See torch.export.export."""
+"""Exporting a model: capture it, make sizes dynamic, and write the program. See torch.export.export."""
 from __future__ import annotations
 
 import inspect
@@ -37,7 +37,10 @@ def program_of(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: 
 
 
 def with_open_batch(model: Any, args: tuple, kwargs: dict[str, Any]) -> ExportedProgram:
-    """Return the program with the first dim of the inputs open, if they have one size there and the model does not depend on it."""
+    """Return the program with a dynamic batch size, if the inputs have one common first dim.
+
+    If the model depends on that size, return the program for the inputs' sizes.
+    """
     leaves = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
     if leaves and all([t.dim() and t.shape[0] == leaves[0].shape[0] for t in leaves]):
         shapes = ShapesCollection()
@@ -51,7 +54,7 @@ def with_open_batch(model: Any, args: tuple, kwargs: dict[str, Any]) -> Exported
 
 
 def description(captured: Captured, opened: OpenSizes) -> Description:
-    """What the program does not say itself."""
+    """Return the facts about a program that its StableHLO does not contain."""
     constants = [[i, leaf] for i, leaf in enumerate(captured.leaves) if i not in captured.inputs]
     results = [None if r is None else r for r in captured.out_leaves]
     for value in [*[c for _, c in constants], *[r[0] for r in results if r is not None]]:
@@ -71,7 +74,7 @@ def _transient(model: Module) -> list[str]:
 
 
 def _input_names(captured: Captured) -> list[str]:
-    """Return a name for each leaf of the inputs: the parameter's, with a number where it has several."""
+    """Return a name for each leaf of the inputs: the parameter's name, with a number if it has several leaves."""
     args, kwargs = unflatten(captured.leaves, captured.form)
     called = captured.model.forward if isinstance(captured.model, Module) else captured.model
     bound = inspect.signature(called).bind(*args, **kwargs)

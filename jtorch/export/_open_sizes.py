@@ -1,8 +1,9 @@
-"""Programs for all sizes, of programs for some: integers of a trace that change with a size become expressions of it.
+"""A program for all sizes, from traces for some: integers in a trace that change with a size become expressions of it.
 
-A model's Python is run with sizes that are integers, as it would be run anyway, at a few points: at v and 2v for each size
-that is left open, and their combinations. The traces must do the same things; an integer in them that differs is then a sum
-of products of sizes, or a part of one, and what it comes to at the points says of which. One more point is the proof.
+A model's Python code runs with integer sizes, as always, at a few points: at v and 2v for each dynamic size, in all
+combinations. The traces must contain the same operations. An integer that differs between them is a polynomial that is linear
+in each size, perhaps divided by a number; its values at the points determine the coefficients. One further point checks the
+result.
 """
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ Terms = dict[tuple[int, ...], Fraction]
 
 
 class NotOpenError(ValueError):
-    """What a model does depends on a size in a way that can't be written as an expression of it."""
+    """Raised if a model depends on a size in a way that no such expression describes."""
 
 
 class Points:
-    """Where a function is traced: corners, from which expressions follow, and one more, at which they are checked."""
+    """The points of the traces: corners, which determine expressions, and one further point, which checks them."""
 
     def __init__(self, examples: Sequence[int]):
         self.base = [max(int(v), 2) for v in examples]
@@ -35,7 +36,9 @@ class Points:
         self.all = [*self.corners, tuple([3 * v for v in self.base])] if self.base else [()]
 
     def terms(self, values: Sequence[Any]) -> Terms | None:
-        """Return the coefficient of each product of sizes in what these are the values of; None if the last is not what they give."""
+        """Return the coefficient of each product of sizes for these values at the points; None if the last value does not
+        fit.
+        """
         found: Terms = {}
         for chosen in itertools.product((False, True), repeat=len(self.base)):
             total = sum([Fraction(value) * self._weight(chosen, corner)
@@ -45,19 +48,19 @@ class Points:
         return found if evaluated(found, self.all[-1]) == Fraction(values[-1]) else None
 
     def _weight(self, chosen: tuple[bool, ...], corner: tuple[int, ...]) -> Fraction:
-        """How the value at a corner goes into a coefficient: by each size, into the slope, or into what is left at 0."""
+        """Return the weight of a corner's value in a coefficient: a factor for each size, for the slope or the constant."""
         low = [c == v for c, v in zip(corner, self.base, strict=True)]
         return prod([Fraction(-1 if at else 1, v) if slope else Fraction(2 if at else -1)
                      for slope, at, v in zip(chosen, low, self.base, strict=True)], start=Fraction(1))
 
 
 def evaluated(terms: Terms, sizes: Sequence[Any]) -> Fraction:
-    """What an expression comes to."""
+    """Return the value of an expression."""
     return sum([c * prod([sizes[i] for i in chosen]) for chosen, c in terms.items()], Fraction(0))
 
 
 def expression(terms: Terms, sizes: Sequence[Any]) -> Any:
-    """Return the same of symbols: a division comes last."""
+    """Return an expression of symbols; a division comes last."""
     bottom = lcm(*[c.denominator for c in terms.values()])
     top: Any = 0
     for chosen, c in terms.items():
@@ -69,13 +72,13 @@ def expression(terms: Terms, sizes: Sequence[Any]) -> Any:
 
 
 class Opened:
-    """Runs the traces of one function as one, whose sizes are open."""
+    """Runs the traces of one function as one trace with dynamic sizes."""
 
     def __init__(self, points: Points, symbols: Sequence[Any]):
         self.points, self.symbols = points, symbols
 
     def run(self, traces: Sequence[ClosedJaxpr], args: Sequence[Any]) -> list[Any]:
-        """Return the results of the function for these arguments, which have open sizes."""
+        """Return the function's results for arguments with dynamic sizes."""
         consts = [self.constant(c) for c in zip(*[t.consts for t in traces], strict=True)]
         return self._run([t.jaxpr for t in traces], consts, args)
 
@@ -99,7 +102,7 @@ class Opened:
         return [read(atoms) for atoms in zip(*[j.outvars for j in jaxprs], strict=True)]
 
     def equation(self, equations: Sequence[Any], given: list[Any]) -> list[Any]:
-        """Return the results of one step."""
+        """Return the results of one equation."""
         first = equations[0]
         name, inner = first.primitive.name, [_inner(e.params) for e in equations]
         if name in _INLINED and inner[0] is not None:
@@ -112,7 +115,7 @@ class Opened:
     # ------------------------------------------------------------ what stands in a trace
 
     def parameter(self, values: Sequence[Any]) -> Any:
-        """Return a parameter of a step: integers that differ become expressions, functions are opened in turn."""
+        """Return an equation's parameter: integers that differ become expressions, and functions are merged recursively."""
         first = values[0]
         if isinstance(first, (ClosedJaxpr, Jaxpr)):
             return self.function(values)
@@ -129,7 +132,7 @@ class Opened:
         return first
 
     def integer(self, values: Sequence[Any]) -> Any:
-        """Return the expression that some integers are the values of."""
+        """Return the expression of an integer with these values at the points."""
         terms = self.points.terms(values)
         if terms is None:
             shown = ", ".join([f"{v} for {p if len(p) > 1 else p[0]}" for v, p in zip(values, self.points.all, strict=True)])
@@ -138,19 +141,19 @@ class Opened:
         return expression(terms, self.symbols)
 
     def literal(self, atoms: Sequence[Any]) -> Any:
-        """Return a number in the program."""
+        """Return a literal of the program."""
         values = [np.asarray(a.val) for a in atoms]
         if all([v == values[0] or (v != v and values[0] != values[0]) for v in values]):
             return atoms[0].val
         return self.number(values)
 
     def number(self, values: Sequence[np.ndarray]) -> Any:
-        """Return a number that depends on a size: an expression of it, or 1 by one."""
+        """Return a number that depends on a size: an expression, or the reciprocal of one."""
         kind = values[0].dtype
         whole = [float(v) for v in values]
         if all([v.is_integer() for v in whole]):
             return jax.numpy.asarray(_as_array(self.integer([int(v) for v in whole])), kind)
-        for more in (0, 1):     # 1 / n, and n / (n - 1), by which an unbiased variance is corrected
+        for more in (0, 1):     # The forms are 1 / n, and n / (n - 1), which corrects an unbiased variance.
             inverse = [round(1 / (v - more)) if v != more else 0 for v in whole]
             near = 4 * jax.numpy.finfo(kind).eps
             if all([n and abs(more + 1 / n - v) <= near * abs(v) for n, v in zip(inverse, whole, strict=True)]):
@@ -158,7 +161,7 @@ class Opened:
         raise NotOpenError(f"a number depends on a size in a way that is not built: {', '.join(map(str, whole))}")
 
     def constant(self, values: Sequence[Any]) -> Any:
-        """Return an array that the program has from the model's Python: the same for all sizes, or numbers in a row."""
+        """Return a constant array: the same for all sizes, or filled with one number, or a range."""
         arrays = [np.asarray(v) for v in values]
         if all([a.shape == arrays[0].shape and np.array_equal(a, arrays[0], equal_nan=a.dtype.kind in "fc") for a in arrays]):
             return values[0]
@@ -173,7 +176,7 @@ class Opened:
                            "Make it from the input's own values, or export with this size fixed.")
 
     def function(self, values: Sequence[Any]) -> Any:
-        """Return the body of a loop or of a branch."""
+        """Return the merged body of a loop or branch."""
         closed = [v if isinstance(v, ClosedJaxpr) else ClosedJaxpr(v, ()) for v in values]
         shapes = [self.parameter([v.aval.shape for v in each])
                   for each in zip(*[c.jaxpr.invars for c in closed], strict=True)]
@@ -182,7 +185,7 @@ class Opened:
         return made if isinstance(values[0], ClosedJaxpr) else made.jaxpr
 
     def body(self, traces: Sequence[ClosedJaxpr], args: Sequence[Any]) -> list[Any]:
-        """Run the body of a loop or of a branch."""
+        """Run the body of a loop or branch."""
         return self.run(traces, args)
 
 
@@ -196,5 +199,5 @@ def _counting(shape: tuple[int, ...], axis: int, dtype: Any) -> np.ndarray:
 
 
 def _inner(params: dict[str, Any]) -> Any:
-    """Return the function that a call calls."""
+    """Return the function that an equation calls; None if it calls none."""
     return next((params[k] for k in ("jaxpr", "call_jaxpr", "fun_jaxpr") if k in params), None)

@@ -1,4 +1,4 @@
-"""What an exported program does not say itself, and the module that runs it."""
+"""The module that runs an exported program, and the facts that the program's StableHLO does not contain."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,20 +16,20 @@ from jtorch.tensor import Tensor
 
 @dataclass
 class Description:
-    """What a program does not say itself: names, forms, and what its sizes may be."""
+    """The facts that a program's StableHLO does not contain: names, structures, and bounds of sizes."""
 
     parameters: list[str]
     buffers: list[str]
-    transient: list[str]            # buffers that state dicts leave out
-    written: list[str]              # buffers that a call writes to
-    names: list[str]                # of the inputs
+    transient: list[str]            # Buffers that state dicts omit.
+    written: list[str]              # Buffers that a call writes to.
+    names: list[str]                # The names of the inputs.
     in_form: Any
     out_form: Any
-    constants: list[Any]            # inputs that are no tensors, each with its place: [i, value]
-    results: list[Any]              # outputs that are no tensors; [value], None for tensors
-    sizes: list[list[Any]]          # for each tensor input and dim, the name of its size, or the size
+    constants: list[Any]            # Inputs that are no tensors, each with its position: [i, value].
+    results: list[Any]              # Outputs that are no tensors, as [value]; None stands for a tensor.
+    sizes: list[list[Any]]          # The name of the size, or the size, for each dim of each tensor input.
     bounds: dict[str, list[int]] = field(default_factory=dict)
-    training: bool = False          # the mode that the model was in
+    training: bool = False          # The mode of the exported model.
 
 
 class ProgramModule(Module):
@@ -51,7 +51,7 @@ class ProgramModule(Module):
                 owner.register_buffer(last, value, persistent=name not in description.transient)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the model's results for these inputs. They have no gradients."""
+        """Return the model's results for these inputs, without gradients."""
         d = self._description
         leaves = _checked(d, *flatten((args, kwargs)))
         held = {**dict(self.named_parameters(remove_duplicate=False)), **dict(self.named_buffers(remove_duplicate=False))}
@@ -65,7 +65,7 @@ class ProgramModule(Module):
         return unflatten(results, d.out_form)
 
     def train(self, mode: bool = True) -> Any:
-        """Return the module itself, if the model was in this mode: the program is what it did in it."""
+        """Return the module if ``mode`` is the exported model's; NotImplementedError for the other mode."""
         if mode is not self._description.training:
             raise NotImplementedError(f"Calling {'train' if mode else 'eval'}() is not supported yet: the program is what the "
                                       "model did in the other mode")
@@ -74,7 +74,7 @@ class ProgramModule(Module):
 
 
 def _checked(d: Description, leaves: list[Any], form: Any) -> list[Tensor]:
-    """Return the tensors of a call that is like the one that was exported; AssertionError or ValueError for another."""
+    """Return the tensors of a call; AssertionError or ValueError if the call differs from the exported one."""
     if form != d.in_form:
         raise ValueError(f"Trying to flatten user inputs with exported input tree spec: \n{d.in_form}\nbut actually got "
                          f"inputs with tree spec of: \n{form}.\nPlease check that the inputs have the same number and "

@@ -1,4 +1,4 @@
-"""torch.export._trace: parts of PyTorch's exporter, which packages import. torch.export.export traces with JAX."""
+"""torch.export._trace: parts of PyTorch's exporter that packages import. torch.export.export traces with JAX."""
 from __future__ import annotations
 
 from jtorch._base.not_built import placeholder, placeholders

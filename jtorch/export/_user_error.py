@@ -1,5 +1,5 @@
-"""The error of arguments that do not fit."""
+"""The error for arguments that do not fit."""
 
 
 class UserError(RuntimeError):
-    """Arguments of ``torch.export.export`` that do not go together, or with the model."""
+    """Arguments of ``torch.export.export`` that do not fit each other or the model."""

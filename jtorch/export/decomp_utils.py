@@ -1,4 +1,4 @@
-"""torch.export.decomp_utils: tables of operators made of simpler ones, which JAX's programs need not."""
+"""torch.export.decomp_utils: decomposition tables of operators, which programs of JAX do not need."""
 from __future__ import annotations
 
 from jtorch._base.not_built import placeholder

@@ -1,4 +1,4 @@
-"""Which sizes of the inputs are left open. See torch.export.Dim."""
+"""Dynamic sizes of the inputs. See torch.export.Dim."""
 from __future__ import annotations
 
 import sys
@@ -9,7 +9,7 @@ __all__ = ["Constraint", "Dim", "ShapesCollection", "dims"]
 
 
 class _DimHint:
-    """A dim without a name. See torch.export.Dim.AUTO."""
+    """A dynamic dim without a name. See torch.export.Dim.AUTO."""
 
     def __init__(self, kind: str):
         self.kind = kind
@@ -19,9 +19,15 @@ class _DimHint:
 
 
 class Dim:
-    """A size that is left open, within bounds. See torch.export.Dim.
+    """A dynamic size with bounds. See torch.export.Dim.
 
-    Inputs' dims with one ``Dim`` have one size.
+    Dims of the inputs with the same ``Dim`` have the same size.
+
+    Args:
+        name: the name of the size.
+        min: the lower bound.
+        max: the upper bound.
+
     """
 
     AUTO, DYNAMIC, STATIC = _DimHint("AUTO"), _DimHint("DYNAMIC"), _DimHint("STATIC")
@@ -45,19 +51,19 @@ class Dim:
 
 
 def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[Dim, ...]:
-    """Several. See torch.export.dims."""
+    """Return several Dims with the same bounds. See torch.export.dims."""
     return tuple([Dim(name, min=min, max=max) for name in names])
 
 
 class Constraint:
-    """What PyTorch knew dims by before Dim: not built."""
+    """PyTorch's earlier form of a dynamic dim, which is not built."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         raise NotImplementedError("torch.export.Constraint is not built; dynamic_shapes with torch.export.Dim says the same")
 
 
 class ShapesCollection:
-    """Open sizes by tensor. See torch.export.ShapesCollection."""
+    """Dynamic sizes by tensor. See torch.export.ShapesCollection."""
 
     def __init__(self) -> None:
         self._shapes: dict[int, Any] = {}

@@ -1,4 +1,4 @@
-"""ExportedProgram: StableHLO with a state, which runs without the model's Python. See torch.export.ExportedProgram."""
+"""ExportedProgram: StableHLO with a state, which runs without the model's Python code. See torch.export.ExportedProgram."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ __all__ = ["ExportedProgram"]
 class ExportedProgram:
     """A model as a program and a state. See torch.export.ExportedProgram.
 
-    ``module()`` gives a module that runs it; it has no Python of the model, and no gradients. ``stablehlo()`` is its text.
+    ``module()`` returns a module that runs the program, without gradients. ``stablehlo()`` returns its text.
     """
 
     def __init__(self, program: Any, state: dict[str, Tensor], description: _program_module.Description,
@@ -34,7 +34,7 @@ class ExportedProgram:
     # ------------------------------------------------------------ running
 
     def module(self, check_guards: bool = True) -> Module:
-        """Return a module that runs the program, with parameters of its own. See torch.export.ExportedProgram.module."""
+        """Return a module that runs the program with its own parameters. See torch.export.ExportedProgram.module."""
         return _program_module.ProgramModule(self._program, dict(self._state), self._description)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -44,11 +44,11 @@ class ExportedProgram:
 
     @property
     def state_dict(self) -> dict[str, Tensor]:
-        """Parameters and buffers, but for buffers that state dicts leave out."""
+        """The parameters and buffers, except for buffers that state dicts omit."""
         return {n: t for n, t in self._state.items() if n not in self._description.transient}
 
     def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
-        """(name, parameter)."""
+        """Yield (name, parameter)."""
         yield from [(n, self._state[n]) for n in self._description.parameters]
 
     def parameters(self) -> Iterator[Tensor]:
@@ -56,7 +56,7 @@ class ExportedProgram:
         yield from [t for _, t in self.named_parameters()]
 
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
-        """(name, buffer)."""
+        """Yield (name, buffer)."""
         yield from [(n, self._state[n]) for n in self._description.buffers]
 
     def buffers(self) -> Iterator[Tensor]:
@@ -65,12 +65,12 @@ class ExportedProgram:
 
     @property
     def range_constraints(self) -> dict[str, tuple[int, int]]:
-        """The least and the largest value of each size that is open."""
+        """The smallest and the largest value of each dynamic size."""
         return {name: (low, high) for name, (low, high) in self._description.bounds.items()}
 
     @property
     def graph_signature(self) -> ExportGraphSignature:
-        """What the program's inputs and outputs are."""
+        """The kinds of the program's inputs and outputs."""
         d = self._description
         inputs = [InputSpec(InputKind.PARAMETER, TensorArgument(f"p_{n.replace('.', '_')}"), n) for n in d.parameters]
         inputs += [InputSpec(InputKind.BUFFER, TensorArgument(f"b_{n.replace('.', '_')}"), n, n not in d.transient)
@@ -89,14 +89,14 @@ class ExportedProgram:
 
     @property
     def graph_module(self) -> NoReturn:
-        """Not built: the program is StableHLO."""
+        """Not built: the program is StableHLO and no FX graph."""
         raise NotImplementedError("an ExportedProgram has no FX graph here: it is StableHLO, see ExportedProgram.stablehlo(); "
                                   "torch.fx.symbolic_trace(model) gives a graph of the model's modules")
 
     graph = graph_module
 
     def run_decompositions(self, decomp_table: Any = None, decompose_custom_triton_ops: bool = False) -> NoReturn:
-        """Not built: there are no ATen operators to decompose."""
+        """Raise NotImplementedError: there are no ATen operators to decompose."""
         raise NotImplementedError("ExportedProgram.run_decompositions is not built: there are no ATen operators in StableHLO")
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What the inputs and outputs of an exported program are. See torch.export.graph_signature."""
+"""The kinds of the inputs and outputs of an exported program. See torch.export.graph_signature."""
 from __future__ import annotations
 
 import enum
@@ -10,7 +10,7 @@ __all__ = ["ConstantArgument", "ExportBackwardSignature", "ExportGraphSignature"
 
 
 class InputKind(enum.Enum):
-    """What an input is. See torch.export.graph_signature.InputKind."""
+    """The kind of an input. See torch.export.graph_signature.InputKind."""
 
     USER_INPUT = enum.auto()
     PARAMETER = enum.auto()
@@ -21,7 +21,7 @@ class InputKind(enum.Enum):
 
 
 class OutputKind(enum.Enum):
-    """What an output is. See torch.export.graph_signature.OutputKind."""
+    """The kind of an output. See torch.export.graph_signature.OutputKind."""
 
     USER_OUTPUT = enum.auto()
     LOSS_OUTPUT = enum.auto()
@@ -76,7 +76,7 @@ class OutputSpec:
 
 @dataclass
 class ExportBackwardSignature:
-    """Of a program that gives gradients: none is made here."""
+    """The signature of a program that computes gradients; none is made here."""
 
     gradients_to_parameters: dict[str, str]
     gradients_to_user_inputs: dict[str, str]

@@ -1,4 +1,4 @@
-"""What a transformation notes on the nodes that it makes. See torch.fx.traceback."""
+"""The metadata that a transformation puts on new nodes. See torch.fx.traceback."""
 from __future__ import annotations
 
 import contextlib
@@ -22,7 +22,7 @@ COPIED = ("nn_module_stack", "torch_fn", "source_fn_stack", "original_aten", "re
 
 @contextlib.contextmanager
 def preserve_node_meta(enable: bool = True) -> Iterator[None]:
-    """Within the block, new nodes get what is noted. See torch.fx.traceback.preserve_node_meta."""
+    """Copy the current metadata to new nodes in this block. See torch.fx.traceback.preserve_node_meta."""
     global _preserving, current_meta
     before = _preserving, current_meta
     _preserving, current_meta = enable, dict(current_meta)
@@ -33,24 +33,24 @@ def preserve_node_meta(enable: bool = True) -> Iterator[None]:
 
 
 def has_preserved_node_meta() -> bool:
-    """Return whether new nodes get what is noted."""
+    """Return whether new nodes get the current metadata."""
     return _preserving
 
 
 def get_current_meta() -> dict[str, Any]:
-    """What is noted now."""
+    """Return the current metadata."""
     return current_meta
 
 
 def set_stack_trace(stack: list[str]) -> None:
-    """Notes the lines of a program."""
+    """Set the stack trace of the current metadata."""
     if _preserving and stack:
         current_meta["stack_trace"] = "".join(stack)
 
 
 @contextlib.contextmanager
 def set_current_meta(node: Node, pass_name: str = "") -> Iterator[None]:
-    """Within the block, what a node has noted is what new nodes get."""
+    """Make a node's metadata the current metadata in this block."""
     global current_meta
     if not _preserving or not node.meta:
         yield
@@ -64,7 +64,7 @@ def set_current_meta(node: Node, pass_name: str = "") -> Iterator[None]:
 
 @contextlib.contextmanager
 def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
-    """Within the block, new nodes are annotated. See torch.fx.traceback.annotate."""
+    """Add an annotation to new nodes in this block. See torch.fx.traceback.annotate."""
     before = current_meta.get("custom")
     current_meta["custom"] = {**(before or {}), **annotation_dict}
     try:
@@ -77,7 +77,7 @@ def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
 
 
 def annotate_fn(annotation_dict: dict[str, Any]) -> Callable[[Callable], Callable]:
-    """Return a decorator: nodes made by a function are annotated."""
+    """Return a decorator that annotates the nodes which a function creates."""
     def decorate(fn: Callable) -> Callable:
         @functools.wraps(fn)
         def annotated(*args: Any, **kwargs: Any) -> Any:
@@ -88,14 +88,14 @@ def annotate_fn(annotation_dict: dict[str, Any]) -> Callable[[Callable], Callabl
 
 
 def format_stack() -> list[str]:
-    """Return the lines of the program that are running."""
+    """Return the stack trace of the current metadata, or the caller's."""
     if _preserving:
         return [current_meta.get("stack_trace", "")]
     return traceback.format_list(traceback.extract_stack()[:-1])
 
 
 def note_on(node: Node) -> bool:
-    """Notes on a new node what is to be preserved; whether anything is."""
+    """Copy the current metadata to a new node; return whether this is enabled."""
     if not _preserving:
         return False
     if current_meta.get("stack_trace"):

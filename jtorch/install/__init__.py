@@ -1,9 +1,8 @@
-"""``python -m jtorch.install``: ``import torch`` is jtorch in this environment, for each program that it runs.
+"""``python -m jtorch.install``: make ``import torch`` give jtorch in all programs of this environment.
 
-It puts into the environment's site-packages a package ``torch`` that hands over to jtorch, ``functorch`` with it, and the
-metadata by which pip and ``importlib.metadata`` see the requirement ``torch>=2`` as met. Scripts, pytest, notebooks and the
-processes that any of these start get jtorch then. ``--remove`` takes away what was put there, and nothing else. Where PyTorch
-is installed, it refuses.
+It puts packages ``torch`` and ``functorch`` that import jtorch into the environment's site-packages, and metadata by which
+pip and ``importlib.metadata`` see the requirement ``torch>=2`` as met. Scripts, pytest, notebooks and their child processes
+then get jtorch. ``--remove`` removes exactly these files. The command refuses if PyTorch is installed.
 """
 from __future__ import annotations
 
@@ -26,16 +25,16 @@ PACKAGES = ("torch", "functorch")
 
 
 class InstallError(RuntimeError):
-    """Why an environment was left as it is."""
+    """The reason why an environment was not changed."""
 
 
 def site_packages() -> Path:
-    """Return the folder that this interpreter's packages are installed in."""
+    """Return the folder of this interpreter's packages."""
     return Path(sysconfig.get_path("purelib"))
 
 
 def _installed(site: Path) -> importlib.metadata.Distribution | None:
-    """What calls itself torch in ``site``: PyTorch, or ourselves."""
+    """Return the distribution called torch in ``site``, PyTorch's or ours; None if there is none."""
     return next(iter(importlib.metadata.distributions(name="torch", path=[str(site)])), None)
 
 
@@ -51,7 +50,7 @@ def _check_free(site: Path) -> None:
 
 
 def _check_importable() -> None:
-    """Other processes must find jtorch too, wherever they start: ``-I`` leaves out the working directory and PYTHONPATH."""
+    """Check that any process finds jtorch: ``-I`` ignores the working directory and PYTHONPATH."""
     look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('jtorch') is None)"
     asked = subprocess.run([sys.executable, "-I", "-c", look], check=False)
     if asked.returncode:
@@ -85,7 +84,7 @@ def _record_line(site: Path, file: Path) -> str:
 
 
 def _copy(site: Path) -> list[Path]:
-    """Copy the packages and their metadata; gives the files."""
+    """Copy the packages and their metadata, and return the files."""
     info = f"torch-{__version__}.dist-info"
     for name, place in [*((p, p) for p in PACKAGES), ("torch.dist-info", info)]:
         shutil.copytree(TEMPLATE / name, site / place, ignore=shutil.ignore_patterns("__pycache__"))
@@ -94,17 +93,17 @@ def _copy(site: Path) -> list[Path]:
 
 
 def install(site: Path | None = None, scripts: Path | None = None) -> Path:
-    """Make ``import torch`` be jtorch for what is installed in ``site``, and put ``torchrun`` among the scripts.
+    """Make ``import torch`` give jtorch for the packages in ``site``, and install the command ``torchrun``.
 
     Args:
-        site: the folder of packages; this environment's site-packages, if not given.
-        scripts: the folder of commands; this environment's, if not given.
+        site: the folder of packages; this environment's site-packages, if None.
+        scripts: the folder of commands; this environment's, if None.
 
     Returns:
         The folder of the metadata.
 
     Raises:
-        InstallError: PyTorch is there, or something else by its name, or jtorch is not installed in this environment.
+        InstallError: PyTorch or another package called torch is installed, or jtorch is not installed in this environment.
 
     """
     site, scripts = _places(site, scripts)
@@ -119,10 +118,10 @@ def install(site: Path | None = None, scripts: Path | None = None) -> Path:
 
 
 def remove(site: Path | None = None, scripts: Path | None = None) -> bool:
-    """Take away what ``install`` put into ``site`` and ``scripts``; whether there was anything.
+    """Remove what ``install`` put into ``site`` and ``scripts``; return whether there was anything.
 
     Raises:
-        InstallError: what is there is PyTorch.
+        InstallError: the installed package is PyTorch.
 
     """
     site, scripts = _places(site, scripts)
@@ -139,7 +138,7 @@ def remove(site: Path | None = None, scripts: Path | None = None) -> bool:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Return the command; its status says whether it did what was asked."""
+    """Run the command, and return its exit status."""
     parser = argparse.ArgumentParser("python -m jtorch.install", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--remove", action="store_true", help="take it away again")

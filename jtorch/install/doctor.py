@@ -1,4 +1,4 @@
-"""``python -m jtorch doctor``: what is installed, what there is to compute with, where the cache is, and a short self-test."""
+"""``python -m jtorch doctor``: print the installed versions, the devices and the cache, and run a short self-test."""
 from __future__ import annotations
 
 import importlib.metadata
@@ -12,12 +12,12 @@ from pathlib import Path
 
 from jtorch.version import __version__, jtorch_version
 
-Check = Iterator[tuple[bool | None, str]]       # whether it is well (None: neither well nor ill), and what was found
+Check = Iterator[tuple[bool | None, str]]       # The first value is None if a finding is neither good nor bad.
 OPTIONAL = ("safetensors", "optax", "transformers", "torchvision", "tensorboardX", "jax2onnx", "cloudpickle", "onednn-cpu-gomp")
 
 
 def installed() -> Check:
-    """Versions: of this library, of what it stands on, of what it works with where it is there."""
+    """Yield the versions of this library, of its requirements, and of optional packages."""
     yield True, f"jtorch {jtorch_version}, which implements PyTorch {__version__.partition('+')[0]}"
     yield sys.version_info >= (3, 11), f"Python {platform.python_version()} on {platform.platform()}"
     for name in ("jax", "jaxlib", "numpy"):
@@ -36,7 +36,7 @@ def _version(name: str) -> str | None:
 
 
 def _torch() -> tuple[bool | None, str]:
-    """What ``import torch`` is in this environment."""
+    """Return a finding about the package that ``import torch`` gives."""
     found = importlib.util.find_spec("torch")
     if found is None:
         return None, "`import torch` finds nothing; python -m jtorch.install would make it jtorch"
@@ -46,7 +46,7 @@ def _torch() -> tuple[bool | None, str]:
 
 
 def extension() -> Check:
-    """Yield whether the extension is used."""
+    """Yield whether the C extension is used."""
     from jtorch import speedups
     from jtorch._base.config import SPEEDUPS
     if speedups.native is not None:
@@ -69,7 +69,7 @@ def onednn() -> Check:
 
 
 def devices() -> Check:
-    """What JAX has found."""
+    """Yield the devices that JAX has found."""
     import jax
 
     from jtorch import cuda
@@ -81,7 +81,7 @@ def devices() -> Check:
 
 
 def cache() -> Check:
-    """Where compiled programs are kept."""
+    """Yield the folder of compiled programs."""
     from jtorch import engine
     folder = engine.get_cache_dir()
     if folder is None:
@@ -93,13 +93,13 @@ def cache() -> Check:
 
 
 def self_test() -> Check:
-    """Yield a model trained for a few steps, on each way that the engine has, and its gradient beside JAX's."""
+    """Yield the results of a short training in each engine mode, and of a comparison of its gradient with JAX's."""
     tests = {"a gradient is JAX's": _gradient, "seeds give PyTorch's numbers": _seed, "a loop is compiled": _loop}
     for name, test in tests.items():
         start = time.perf_counter()
         try:
             good, text = test(), name
-        except Exception as error:      # whatever is ill is what the doctor is for
+        except Exception as error:      # The doctor has to report any error.
             good, text = False, f"{name}: {type(error).__name__}: {error}"
         yield good, f"{text} ({time.perf_counter() - start:.1f} s)"
 
@@ -140,7 +140,7 @@ MARKS = {True: "ok", False: "!!", None: "  "}
 
 
 def main(write: Callable[[str], object] = print) -> int:
-    """Write what there is; returns 1 if something is ill."""
+    """Write the report, and return 1 if something is wrong."""
     ill = 0
     for title, check in CHECKS.items():
         write(title)

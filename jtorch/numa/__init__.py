@@ -1,1 +1,1 @@
-"""torch.numa: which CPUs the processes of several GPUs run on."""
+"""torch.numa: CPU affinities of processes that use several GPUs."""

@@ -1,4 +1,4 @@
-"""torch.numa.binding: options for processes that stay near a GPU's memory. Processes are not bound; ``numactl`` binds them."""
+"""torch.numa.binding: options for binding processes to CPUs near a GPU. Binding is not built; use ``numactl``."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ __all__ = ["AffinityMode", "NumaOptions"]
 _INSTEAD = "is not built; `numactl --cpunodebind=N python script.py` binds a process"
 
 
-class AffinityMode(str, Enum):      # noqa: UP042 (PyTorch's bases, which its text comes from)
-    """Which CPUs a process may use. See torch.numa.binding.AffinityMode."""
+class AffinityMode(str, Enum):      # noqa: UP042  (pyTorch has these bases, on which the text of members depends)
+    """The CPUs that a process may use. See torch.numa.binding.AffinityMode."""
 
     NODE = "node"
     SOCKET = "socket"
@@ -20,7 +20,7 @@ class AffinityMode(str, Enum):      # noqa: UP042 (PyTorch's bases, which its te
 
 @dataclass(frozen=True)
 class NumaOptions:
-    """How processes are bound to CPUs. See torch.numa.binding.NumaOptions."""
+    """The binding of processes to CPUs. See torch.numa.binding.NumaOptions."""
 
     affinity_mode: AffinityMode
     should_fall_back_if_binding_fails: bool = False
@@ -28,19 +28,19 @@ class NumaOptions:
 
 def _maybe_wrap_command_args_with_numa_binding(command_args: tuple[str, ...], *, gpu_index: int,
                                                numa_options: NumaOptions | None) -> tuple[str, ...]:
-    """Return the arguments of a command as they are if there are no options."""
+    """Return a command's arguments; NotImplementedError if there are options."""
     if numa_options is not None:
         raise NotImplementedError(f"torch.numa.binding of a command {_INSTEAD}")
     return command_args
 
 
 def _maybe_apply_numa_binding_to_current_process(*, gpu_index: int, numa_options: NumaOptions) -> None:
-    """NotImplementedError: no process is bound."""
+    """Raise NotImplementedError: processes are not bound."""
     raise NotImplementedError(f"torch.numa.binding of this process {_INSTEAD}")
 
 
 def _maybe_wrap_with_numa_binding(func: Any, *, gpu_index: int, numa_options: NumaOptions | None) -> Any:
-    """Return a function as it is if there are no options."""
+    """Return a function unchanged; NotImplementedError if there are options."""
     if numa_options is not None:
         raise NotImplementedError(f"torch.numa.binding of a function {_INSTEAD}")
     return func

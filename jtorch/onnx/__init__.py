@@ -1,4 +1,4 @@
-"""torch.onnx: a model as ONNX, by the package jax2onnx."""
+"""torch.onnx: export of models as ONNX, by the package jax2onnx."""
 from __future__ import annotations
 
 import contextlib
@@ -25,7 +25,7 @@ _symbolics: dict[tuple[str, int], Callable] = {}
 
 
 class OperatorExportTypes(enum.Enum):
-    """How PyTorch writes operators that ONNX has not. Only ONNX is there. See torch.onnx.OperatorExportTypes."""
+    """PyTorch's treatment of operators that ONNX lacks; only ONNX is built. See torch.onnx.OperatorExportTypes."""
 
     ONNX = 0
     ONNX_ATEN = 1
@@ -39,7 +39,7 @@ TensorProtoDataType = enum.IntEnum("TensorProtoDataType", (
 
 
 class TrainingMode(enum.Enum):
-    """The mode that a model is exported in. See torch.onnx.TrainingMode."""
+    """The mode in which a model is exported. See torch.onnx.TrainingMode."""
 
     EVAL = 0
     PRESERVE = 1
@@ -47,7 +47,7 @@ class TrainingMode(enum.Enum):
 
 
 def is_in_onnx_export() -> bool:
-    """Return whether a model is being exported. See torch.onnx.is_in_onnx_export."""
+    """Return whether an export is in progress. See torch.onnx.is_in_onnx_export."""
     return _exporting
 
 
@@ -63,7 +63,7 @@ def _in_export() -> Iterator[None]:
 
 @contextlib.contextmanager
 def select_model_mode_for_export(model: Any, mode: TrainingMode) -> Iterator[None]:
-    """Within the block, a model is in a mode. See torch.onnx.select_model_mode_for_export."""
+    """Set the mode of a model in this block. See torch.onnx.select_model_mode_for_export."""
     was = getattr(model, "training", None)
     wanted = mode is TrainingMode.TRAINING
     if was is None or mode is TrainingMode.PRESERVE or was is wanted:
@@ -87,11 +87,47 @@ def export(model: Any, args: Any = (), f: Any = None, *, kwargs: dict[str, Any] 
            operator_export_type: OperatorExportTypes = OperatorExportTypes.ONNX, do_constant_folding: bool = True,
            custom_opsets: Any = None, export_modules_as_functions: Any = False,
            autograd_inlining: bool = True) -> ONNXProgram:
-    """Write a model as ONNX for inputs like these. See torch.onnx.export.
+    """Export a model as ONNX for inputs like these, by the package jax2onnx. See torch.onnx.export.
 
-    Dims are fixed, but for those that ``dynamic_shapes`` (as torch.export.export takes it) or ``dynamic_axes`` names; ``f`` may
-    be a path, a file, or None. Needs the package jax2onnx. Parameters are constants of the model. OnnxExporterError where a model
-    can't be written. ``dynamo`` makes no difference.
+    Parameters become constants of the model.
+
+    Args:
+        model: a module, or a function of tensors.
+        args: example inputs; a dict at the end gives inputs by name.
+        f: a path or a file to write to, or None.
+        kwargs: example inputs by name.
+        input_names: names of the inputs.
+        output_names: names of the outputs.
+        opset_version: the version of ONNX's operators.
+        dynamic_shapes: dynamic sizes, as torch.export.export takes them; sizes are fixed otherwise.
+        dynamic_axes: dynamic sizes in PyTorch's older form: maps an input's name to names of dims.
+        training: the mode of the model during the export.
+        operator_export_type: ``OperatorExportTypes.ONNX``.
+        export_params: True; parameters are constants of the model.
+        custom_translation_table: not built.
+        export_modules_as_functions: not built.
+        dynamo: accepted and ignored.
+        external_data: accepted and ignored.
+        report: accepted and ignored.
+        optimize: accepted and ignored.
+        verify: accepted and ignored.
+        profile: accepted and ignored.
+        dump_exported_program: accepted and ignored.
+        artifacts_dir: accepted and ignored.
+        fallback: accepted and ignored.
+        verbose: accepted and ignored.
+        keep_initializers_as_inputs: accepted and ignored.
+        do_constant_folding: accepted and ignored.
+        custom_opsets: accepted and ignored.
+        autograd_inlining: accepted and ignored.
+
+    Returns:
+        The ONNX program.
+
+    Raises:
+        OnnxExporterError: the model cannot be written as ONNX.
+        NotImplementedError: an option that is not built.
+
     """
     _refuse_options(operator_export_type, custom_translation_table, export_params, export_modules_as_functions, model)
     args, kwargs = _call(args, kwargs)
@@ -123,7 +159,7 @@ def _call(args: Any, kwargs: dict[str, Any] | None) -> tuple[tuple, dict[str, An
 
 
 def _by_axes(args: tuple, kwargs: dict[str, Any], input_names: Any, axes: dict[str, Any]) -> Any:
-    """``dynamic_axes`` as sizes that are open: names of dims by the name of an input."""
+    """Return the dynamic sizes that ``dynamic_axes`` describes: names of dims by an input's name."""
     from jtorch.export.dynamic_shapes import ShapesCollection
     shapes, known = ShapesCollection(), dict[str, Dim]()
     tensors = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
@@ -135,9 +171,9 @@ def _by_axes(args: tuple, kwargs: dict[str, Any], input_names: Any, axes: dict[s
 
 
 def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable, opset_version: int) -> None:
-    """Notes how PyTorch's TorchScript exporter writes an operator: not asked here. See torch.onnx.register_custom_op_symbolic.
+    """Store a symbolic function of PyTorch's TorchScript exporter, which is never called here.
 
-    ValueError for a name without ``::``.
+    See torch.onnx.register_custom_op_symbolic. ValueError for a name without ``::``.
     """
     if "::" not in symbolic_name:
         raise ValueError(f"Failed to register operator {symbolic_name}. The symbolic name must match the format domain::name, "
@@ -146,10 +182,10 @@ def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable, opset
 
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
-    """Forget it. See torch.onnx.unregister_custom_op_symbolic."""
+    """Remove a symbolic function. See torch.onnx.unregister_custom_op_symbolic."""
     _symbolics.pop((symbolic_name, opset_version), None)
 
 
 def dynamo_export(*args: Any, **kwargs: Any) -> NoReturn:
-    """Not built: PyTorch has dropped it for torch.onnx.export."""
+    """Raise NotImplementedError: PyTorch has replaced this function by torch.onnx.export."""
     raise NotImplementedError("torch.onnx.dynamo_export is not built; torch.onnx.export does the same")

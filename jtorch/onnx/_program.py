@@ -1,4 +1,4 @@
-"""A model as an ONNX model: captured as for torch.export, and turned into ONNX by jax2onnx."""
+"""ONNX programs: a model is captured as for torch.export, and jax2onnx converts it."""
 from __future__ import annotations
 
 import io
@@ -25,7 +25,7 @@ __all__ = ["ONNXProgram"]
 class ONNXProgram:
     """An ONNX model. See torch.onnx.ONNXProgram.
 
-    ``model_proto`` is onnx's; ``save`` writes it; a call runs it with onnxruntime.
+    ``model_proto`` is the package onnx's object. ``save`` writes it, and a call runs it with onnxruntime.
     """
 
     def __init__(self, proto: Any):
@@ -34,7 +34,7 @@ class ONNXProgram:
 
     def save(self, destination: Any, *, include_initializers: bool = True, keep_initializers_as_inputs: bool = False,
              external_data: bool | None = None) -> None:
-        """Write it to a path or a file."""
+        """Write the model to a path or a file."""
         data = self.model_proto.SerializeToString()
         if isinstance(destination, io.IOBase) or hasattr(destination, "write"):
             destination.write(data)
@@ -43,7 +43,7 @@ class ONNXProgram:
             f.write(data)
 
     def __call__(self, *args: Any, **kwargs: Any) -> list[Tensor]:
-        """Return the outputs, by onnxruntime."""
+        """Run the model with onnxruntime, and return its outputs."""
         from jtorch._api.creation import from_numpy
         if self._session is None:
             try:
@@ -57,7 +57,7 @@ class ONNXProgram:
 
 
 def converter() -> Any:
-    """jax2onnx.to_onnx; ImportError that says what to install."""
+    """Return jax2onnx.to_onnx; ImportError with the command to install it."""
     try:
         from jax2onnx import to_onnx
     except ImportError as error:
@@ -67,7 +67,7 @@ def converter() -> Any:
 
 @contextmanager
 def _functions_of_jax_kept() -> Iterator[None]:
-    """JAX's functions are its own again behind this block: jax2onnx leaves another jax.numpy.cumsum, which takes less."""
+    """Restore JAX's functions after this block, since jax2onnx leaves a patched jax.numpy.cumsum."""
     modules = (jnp, jax.lax, jax.nn, jax.random)
     before = [dict(vars(module)) for module in modules]
     try:
@@ -79,7 +79,7 @@ def _functions_of_jax_kept() -> Iterator[None]:
 
 def program_of(model: Any, args: tuple, kwargs: dict[str, Any], opened: OpenSizes, *, input_names: Sequence[str] | None,
                output_names: Sequence[str] | None, opset: int) -> ONNXProgram:
-    """Return the ONNX model of a module or function for inputs like these."""
+    """Return the ONNX program of a module or function for inputs like these."""
     convert = converter()
     captured = Captured(model, args, kwargs)
     names = list(opened.known)
@@ -101,7 +101,7 @@ def program_of(model: Any, args: tuple, kwargs: dict[str, Any], opened: OpenSize
 
 
 def _all_names(given: Sequence[str] | None, kind: str, count: int) -> list[str] | None:
-    """Return a name for each, of names for the first."""
+    """Return a name for each input or output, from names for the first ones."""
     if given is None:
         return None
     if len(given) > count:
@@ -114,7 +114,7 @@ def _converted(convert: Any, run: Any, captured: Captured, opened: OpenSizes, in
     symbols = dict(zip(opened.known, jax.export.symbolic_shape(",".join(opened.known)), strict=True)) if opened.known else {}
     inputs = captured.specs(opened.sizes, symbols)[1]
     quiet, before = logging.getLogger("onnx_ir"), logging.getLogger("onnx_ir").level
-    quiet.setLevel(logging.ERROR)       # it warns of types that it leaves out of the file
+    quiet.setLevel(logging.ERROR)       # The logger warns of types that it omits from the file.
     try:
         with _functions_of_jax_kept():
             return convert(run, inputs, model_name="main_graph", opset=opset, input_names=input_names, output_names=output_names)

@@ -1,4 +1,4 @@
-"""Steps of a program written so that jax2onnx can turn them into ONNX where sizes are open."""
+"""Equations of a program, rewritten so that jax2onnx can convert them with dynamic sizes."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from jtorch.export._open_sizes import NotOpenError, Opened, Points
 
 
 class OnnxSteps(Opened):
-    """Runs a program in steps that ONNX has."""
+    """Runs a program in operations that ONNX has."""
 
     def __init__(self, points: Points, symbols: Sequence[Any]):
         super().__init__(points, symbols)
-        self.inside: list[Sequence[Any]] = []       # the arguments of the loops' bodies that are being written
+        self.inside: list[Sequence[Any]] = []       # The arguments of the loop bodies that are being written.
 
     def body(self, traces: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-        """As Opened; the arguments are what the size of a dim can be read off inside."""
+        """Run a loop's body; its arguments give access to dynamic sizes inside the loop."""
         self.inside.append(args)
         try:
             return super().body(traces, args)
@@ -26,7 +26,7 @@ class OnnxSteps(Opened):
             self.inside.pop()
 
     def equation(self, equations: Sequence[Any], given: list[Any]) -> list[Any]:
-        """Return the results of one step."""
+        """Return the results of one equation."""
         first = equations[0]
         if first.primitive.name == "pad":
             config = self.parameter([e.params["padding_config"] for e in equations])
@@ -39,7 +39,7 @@ class OnnxSteps(Opened):
         return super().equation(equations, given)
 
     def _spread(self, x: Any, shape: Sequence[Any], dims: Sequence[int]) -> Any:
-        """Return a broadcast inside a loop: a product with a column of ones of that length, since Expand would ask for its length."""
+        """Broadcast inside a loop by a product with a column of ones, since ONNX's Expand would need the size as an input."""
         x = jax.numpy.asarray(x)
         opened = [a for a, n in enumerate(shape) if not isinstance(n, int)]
         at = opened[0]
@@ -52,7 +52,7 @@ class OnnxSteps(Opened):
         return jax.numpy.moveaxis(made.reshape(shape[at], *rest), 0, at)
 
     def _ones(self, size: Any, dtype: Any) -> Any:
-        """Return a column of as many ones as a dim of the loop's arguments has."""
+        """Return a column of ones with the size of a dim of the loop's arguments."""
         for x in self.inside[-1]:
             for axis, n in enumerate(getattr(x, "shape", ())):
                 if not isinstance(n, int) and n == size:
@@ -62,7 +62,7 @@ class OnnxSteps(Opened):
 
 
 def _padded(x: Any, value: Any, config: Sequence[Sequence[int]]) -> Any:
-    """Padding as what is put before and after."""
+    """Pad by concatenation."""
     for axis, (low, high, _) in enumerate(config):
         parts = [_filled(x, value, low, axis)] * bool(low) + [x] + [_filled(x, value, high, axis)] * bool(high)
         x = lax.concatenate(parts, axis) if len(parts) > 1 else x

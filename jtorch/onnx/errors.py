@@ -1,16 +1,16 @@
-"""What goes wrong in an export to ONNX. See torch.onnx.errors."""
+"""Errors of the export to ONNX. See torch.onnx.errors."""
 from __future__ import annotations
 
 __all__ = ["OnnxExporterError", "SymbolicValueError", "UnsupportedOperatorError"]
 
 
 class OnnxExporterError(RuntimeError):
-    """A model that can't be written as ONNX. See torch.onnx.OnnxExporterError."""
+    """A model that cannot be written as ONNX. See torch.onnx.OnnxExporterError."""
 
 
 class UnsupportedOperatorError(OnnxExporterError):
-    """A step that there is no ONNX for."""
+    """An operation that ONNX lacks."""
 
 
 class SymbolicValueError(OnnxExporterError):
-    """A value of PyTorch's TorchScript exporter: never raised here."""
+    """An error of PyTorch's TorchScript exporter, which is never raised here."""

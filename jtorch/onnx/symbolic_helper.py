@@ -1,6 +1,7 @@
-"""Names of PyTorch's exporter of TorchScript, which packages take when they are imported. See torch.onnx.symbolic_helper.
+"""Names of PyTorch's TorchScript exporter that packages import. See torch.onnx.symbolic_helper.
 
-What they describe, how a TorchScript operator becomes ONNX, is not asked here: torch.onnx.export turns JAX's steps into ONNX.
+They describe the conversion of TorchScript operators, which does not happen here: torch.onnx.export converts JAX's
+operations.
 """
 from __future__ import annotations
 
@@ -9,18 +10,18 @@ from typing import Any, NoReturn
 
 
 def parse_args(*arg_descriptors: str) -> Callable[[Callable], Callable]:
-    """Return a decorator that gives the function itself. See torch.onnx.symbolic_helper.parse_args."""
+    """Return a decorator that returns the function unchanged. See torch.onnx.symbolic_helper.parse_args."""
     return lambda fn: fn
 
 
 def quantized_args(*arg_q_descriptors: bool, scale: Any = None, zero_point: Any = None,
                    quantize_output: bool = True) -> Callable[[Callable], Callable]:
-    """Return a decorator that gives the function itself. See torch.onnx.symbolic_helper.quantized_args."""
+    """Return a decorator that returns the function unchanged. See torch.onnx.symbolic_helper.quantized_args."""
     return lambda fn: fn
 
 
 def __getattr__(name: str) -> Any:
-    """What symbolic functions call: it can be imported, and raises when it is called."""
+    """Return a helper of symbolic functions, which raises NotImplementedError when it is called."""
     if name.startswith("__"):
         raise AttributeError(name)
 

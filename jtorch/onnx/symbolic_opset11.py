@@ -1,4 +1,4 @@
-"""torch.onnx.symbolic_opset11: imported by packages that describe operators to an exporter of TorchScript, which is not here."""
+"""torch.onnx.symbolic_opset11: imported by packages that register operators with the TorchScript exporter, which is absent."""
 from __future__ import annotations
 
 from jtorch._base.not_built import placeholders

@@ -108,7 +108,7 @@ class Reader:
         self.stream = stream
         try:
             self.zip = zipfile.ZipFile(stream)
-        except Exception as e:      # On a damaged directory zipfile raises many kinds of errors.
+        except Exception as e:      # The module zipfile raises many kinds of errors for a damaged directory.
             if stream.seek(0, 2) < _END.size:
                 raise failed("reading zip archive", "not a ZIP archive") from e
             raise failed("reading zip archive", f"failed finding central directory. The file is truncated or damaged ({e}).") \

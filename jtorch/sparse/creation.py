@@ -13,7 +13,7 @@ from jtorch.sparse import places
 from jtorch.sparse.tensor import CLASSES, CompressedTensor, CooTensor, coo, make
 from jtorch.tensor import Tensor
 
-invariants = [False]        # Whether all constructors check that indices are within bounds.
+invariants = [False]        # If the element is True, all constructors check that indices are within bounds.
 
 
 def _indices(given: Any, device: Any) -> Tensor:

@@ -226,7 +226,7 @@ class _CheckpointFrame:
         self.args = [_saved.Saved(a, None) if isinstance(a, Tensor) else a for a in args]
         self.context, self.early_stop, self.check = context, early_stop, check
         self.saved: list[dict] = []
-        self.completed = False      # Whether the first run is complete; the function may call backward itself.
+        self.completed = False      # This is True once the first run is complete; the function may call backward itself.
         self.recomputed: dict[int, dict[int, Tensor]] = {}      # Maps a backward's id to its recomputed values.
 
     def pack(self, t: Tensor) -> int:

@@ -1,1 +1,1 @@
-"""torch._inductor.runtime: where PyTorch's code generator keeps files."""
+"""torch._inductor.runtime: the folder of PyTorch's code generator."""

@@ -1,4 +1,4 @@
-"""torch._inductor.runtime.cache_dir_utils: where PyTorch keeps generated code. Nothing is written there."""
+"""torch._inductor.runtime.cache_dir_utils: the folder of PyTorch's generated code, to which nothing is written here."""
 from __future__ import annotations
 
 import getpass
@@ -8,12 +8,12 @@ import tempfile
 
 
 def default_cache_dir() -> str:
-    """Return a folder of the user's among temporary files."""
+    """Return a folder for the user among the temporary files."""
     return os.path.join(tempfile.gettempdir(), "torchinductor_" + re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser()))
 
 
 def cache_dir() -> str:
-    """What ``TORCHINDUCTOR_CACHE_DIR`` says, or ``default_cache_dir()``, which is made."""
+    """Return ``TORCHINDUCTOR_CACHE_DIR`` or ``default_cache_dir()``, and create the folder."""
     found = os.environ.get("TORCHINDUCTOR_CACHE_DIR") or default_cache_dir()
     os.makedirs(found, exist_ok=True)
     return found

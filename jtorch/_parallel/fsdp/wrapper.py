@@ -134,7 +134,7 @@ class FullyShardedDataParallel(Module):
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
-        """In this block, add up whole gradients in this process; the next backward outside reduces the sums."""
+        """Add up whole gradients in this process in this block; the next backward outside reduces the sums."""
         self.module.set_requires_gradient_sync(False)      # type: ignore[operator]
         try:
             yield

@@ -140,7 +140,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._send_idx = self._rcvd_idx = 0
         self._tasks: dict[int, int | _Done] = {}
         self._outstanding = [0] * self._num_workers
-        self._workers_status = [True] * self._num_workers       # Whether each worker still has samples in this pass.
+        self._workers_status = [True] * self._num_workers       # A worker's status is True while it has samples in this pass.
         self._turns = itertools.cycle(range(self._num_workers))
         if not first_iter:
             self._resume()

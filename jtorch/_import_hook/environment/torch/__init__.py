@@ -1,4 +1,4 @@
-"""What ``import torch`` finds in a process that was started by one which runs as ``python -m jtorch``: jtorch takes its place."""
+"""The package that ``import torch`` finds in child processes of ``python -m jtorch``; it replaces itself by jtorch."""
 from jtorch._import_hook import install
 
 install()

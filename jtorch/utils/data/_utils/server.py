@@ -12,7 +12,7 @@ import sys
 from multiprocessing import context, process, util
 from typing import Any
 
-CLEAN = sys.platform != "win32"      # Whether such a server exists; processes are spawned on other platforms.
+CLEAN = sys.platform != "win32"      # Other platforms have no such server and spawn processes.
 
 if CLEAN:
     import os
