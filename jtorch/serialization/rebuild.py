@@ -44,8 +44,8 @@ class Stored(UntypedStorage):
         try:
             made, self.restore = self.restore(UntypedStorage(self.content)), None
         except Exception as e:
-            # type: ignore[attr-defined]  (the error is map_location's or the machine's, rather than the pickle's)
-            e.not_the_pickles = True
+            # The error is map_location's or the machine's, rather than the pickle's.
+            e.not_the_pickles = True        # type: ignore[attr-defined]
             raise
         if not isinstance(made, UntypedStorage):
             raise TypeError(f"map_location must return a storage or None, but returned a {type(made).__name__}")
