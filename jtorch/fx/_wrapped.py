@@ -26,6 +26,12 @@ def wrap(fn_or_name: Any) -> Any:
     Raises:
         NotImplementedError: the call is not at the top level of a module.
 
+    >>> torch.fx.wrap("len")
+    'len'
+    >>> m = torch.fx.symbolic_trace(lambda x: len(x))
+    >>> [node.op for node in m.graph.nodes]
+    ['placeholder', 'call_function', 'output']
+
     """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")

@@ -93,7 +93,7 @@ def cache() -> Check:
 
 
 def self_test() -> Check:
-    """Yield the results of a short training in each engine mode, and of a comparison of its gradient with JAX's."""
+    """Yield the results of short tests: a gradient against JAX's, seeds against PyTorch's numbers, and a compiled loop."""
     tests = {"a gradient is JAX's": _gradient, "seeds give PyTorch's numbers": _seed, "a loop is compiled": _loop}
     for name, test in tests.items():
         start = time.perf_counter()

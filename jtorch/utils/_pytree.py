@@ -271,6 +271,9 @@ def tree_flatten(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> 
         tree: the tree of containers.
         is_leaf: a function that says whether a container is treated as a leaf.
 
+    Returns:
+        The list of leaves, and the structure.
+
     >>> torch.utils._pytree.tree_flatten({"a": [1, 2], "b": 3})[0]
     [1, 2, 3]
 

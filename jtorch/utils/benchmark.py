@@ -86,15 +86,15 @@ class Timer:
     Args:
         stmt: the statement.
         setup: a statement that runs once before the calls.
-        global_setup: not used by Python statements.
+        global_setup: accepted and ignored; it concerns C++.
         timer: a function that returns the time in seconds.
         globals: the names that the statements see.
         label: a label of the measurement.
         sub_label: a second label.
         description: a description.
-        env: the name of the environment.
+        env: accepted and ignored.
         num_threads: a number that is shown; XLA's threads are set when the process starts.
-        language: ``"py"``.
+        language: accepted and ignored; statements are Python.
 
     >>> timer = torch.utils.benchmark.Timer("x + 1", globals={"x": torch.ones(2)})
     >>> timer.timeit(10).number_per_run

@@ -40,6 +40,9 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
         tensors: contiguous tensors of any shape and of a dtype that the format has, by name.
         metadata: strings by name.
 
+    Returns:
+        The file's content.
+
     Raises:
         ValueError: an argument that is no dict, or a tensor that is not contiguous.
         RuntimeError: tensors that share memory.
@@ -112,7 +115,23 @@ def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike, metadata:
 
 
 def load(data: bytes, device: Any = "cpu") -> dict[str, Tensor]:
-    """Return the named tensors in bytes of the safetensors format, on a device."""
+    """Return the named tensors in bytes of the safetensors format.
+
+    Args:
+        data: the content of a file.
+        device: the device of the tensors.
+
+    Returns:
+        The tensors by name.
+
+    Raises:
+        SafetensorError: the bytes are damaged; the class is the package's.
+
+    >>> from jtorch.utils.safetensors import load, save
+    >>> load(save({"x": torch.ones(2)}))
+    {'x': tensor([1., 1.])}
+
+    """
     place = place_of(device)
     return {name: _tensor(entry["dtype"], entry["shape"], entry["data"], place) for name, entry in _package().deserialize(data)}
 
@@ -141,8 +160,18 @@ def load_file(filename: str | os.PathLike, device: Any = "cpu") -> dict[str, Ten
         filename: the path.
         device: the device of the tensors.
 
+    Returns:
+        The tensors by name.
+
     Raises:
         SafetensorError: the file is damaged; the class is the package's.
+
+    >>> import tempfile, os
+    >>> from jtorch.utils.safetensors import load_file, save_file
+    >>> path = os.path.join(tempfile.mkdtemp(), "x.safetensors")
+    >>> save_file({"x": torch.ones(2)}, path)
+    >>> load_file(path)
+    {'x': tensor([1., 1.])}
 
     """
     with open(filename, "rb") as file:

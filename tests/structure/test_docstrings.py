@@ -26,6 +26,13 @@ SPACES: dict[str, tuple[str, ...] | None] = {
     "distributions": None, "distributions.kl": ("kl_divergence", "register_kl"), "distributions.transforms": None,
     "distributions.utils": ("broadcast_all", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec", "vec_to_tril_matrix"),
     "engine": ("forget", "get_cache_dir", "report", "set_cache_dir", "synchronize", "trace"),
+    "serialization": ("add_safe_globals", "load", "save"),
+    "sparse": ("addmm", "mm", "softmax", "sum"),
+    "fx": ("Graph", "Interpreter", "Tracer", "Transformer", "replace_pattern", "symbolic_trace", "wrap"),
+    "export": ("export",),
+    "distributed.tensor": ("DTensor", "distribute_module", "distribute_tensor"),
+    "utils._pytree": ("register_pytree_node", "tree_flatten", "tree_map"),
+    "utils.safetensors": ("load", "load_file", "save", "save_file"),
 }
 OF_OTHERS = {"Any", "Callable", "Sequence", "Iterable", "NamedTuple", "Optimizer"}
 
@@ -134,7 +141,7 @@ def test_no_exception_is_left_over():
 # ---------------------------------------------------------------- examples
 
 RUNNER = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-LIBRARIES = {"optim.Optax": "optax"}
+LIBRARIES = {"optim.Optax": "optax", **{f"utils.safetensors.{name}": "safetensors" for name in ("load", "load_file", "save", "save_file")}}
 
 
 @pytest.mark.parametrize("name", [n for n, thing in OBJECTS.items() if ">>>" in doc_of(thing)])

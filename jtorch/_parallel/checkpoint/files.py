@@ -32,7 +32,8 @@ class FileSystemWriter:
 
     Args:
         path: the folder.
-        single_file_per_rank, sync_files, thread_count, per_thread_copy_ahead, cache_staged_state_dict: accepted and ignored.
+        single_file_per_rank, thread_count, per_thread_copy_ahead, cache_staged_state_dict: accepted and ignored.
+        sync_files: whether files are flushed to the disk.
         overwrite: whether a checkpoint in the folder may be replaced.
 
     """
