@@ -78,7 +78,7 @@ def _spelled_out(f: Any, short: str, args: tuple, kwargs: dict[str, Any]) -> tup
 
 def _with_indices(f: Callable, short: str, named: dict[str, Any]) -> Callable:
     """Return the function that pools and returns indices, if ``return_indices`` is set."""
-    if not named.get("return_indices"):     # The truth of a proxy cannot be read.
+    if not named.get("return_indices"):     # Reading the truth of a proxy raises TraceError.
         return f
     from jtorch.nn import functional
     return getattr(functional, f"{short}_with_indices", f)

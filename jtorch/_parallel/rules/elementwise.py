@@ -32,7 +32,7 @@ def broadcast_labels(shapes: list[tuple[int, ...]]) -> tuple[list[tuple], tuple]
 
 def elementwise(func: Any, args: tuple, kwargs: dict) -> Rule:
     """Return the rule of an elementwise op."""
-    from jtorch._parallel.calls import name_of  # The imported module knows the ops' names.
+    from jtorch._parallel.calls import name_of  # The module calls imports the rules, so this import is late.
     given = dtensors(args, kwargs)
     ins, out = broadcast_labels([t._spec.shape for t in given])
     return Rule(ins, [out], linear=_linear(name_of(func), args, kwargs, len(given)))
