@@ -29,7 +29,7 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Return a spec for torch's names; None for all others."""
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
-        own = _own(fullname)
+        own = _own_spec(fullname)
         # PyTorch has modules below this name that have no file here.
         has_more = _paths is not None and fullname.partition(".")[2] in _paths.below
         is_package = own is None or own.submodule_search_locations is not None or has_more
@@ -44,11 +44,11 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def get_code(self, fullname):
         """Return the code of a module that runs as a program, such as ``python -m torch.distributed.run``."""
-        found = _own(fullname)
+        found = _own_spec(fullname)
         return found.loader.get_code(found.name) if found is not None and hasattr(found.loader, "get_code") else None
 
 
-def _own(name: str) -> importlib.machinery.ModuleSpec | None:
+def _own_spec(name: str) -> importlib.machinery.ModuleSpec | None:
     """Return the spec of the jtorch module for a name of torch's; None if it has no file or does not exist."""
     try:
         return importlib.util.find_spec(_own_name(name))

@@ -55,12 +55,12 @@ class Paths:
         for home, names in self.homes.get(path, {}).items():
             of = _torch_name(home)
             for name in names.split():
-                self._settle(vars(module).get(name), name, of)
-        self._say_file(module, path)
+                self._set_home(vars(module).get(name), name, of)
+        self._set_file(module, path)
         if path in self.hidden:
-            _list_less(module, self.hidden[path])
+            _hide_names(module, self.hidden[path])
         if path in self.spaces or path in self.below:
-            _find_later(module, path, self._finder(path))
+            _add_lookup(module, path, self._finder(path))
 
     def name_all(self, just_run: ModuleType | None = None) -> None:
         """Process each module of the package that was loaded or created since the last call."""
@@ -83,7 +83,7 @@ class Paths:
             raise AttributeError(f"module '{_torch_name(path)}' has no attribute {name!r}")
         return find
 
-    def _settle(self, thing: Any, name: str, home: str) -> None:
+    def _set_home(self, thing: Any, name: str, home: str) -> None:
         if not isinstance(thing, (type, FunctionType)):
             return
         file = getattr(sys.modules.get(thing.__module__), "__file__", None)
@@ -92,14 +92,14 @@ class Paths:
         else:
             if file is not None:
                 self.files.setdefault(home, file)
-            self._let_hints_be_read(thing, sys.modules.get(thing.__module__), home)
+            self._register_home(thing, sys.modules.get(thing.__module__), home)
         line = vars(thing).get("__firstlineno__")
         thing.__module__ = home
         # Python 3.13 removes this attribute of a class whose module changes; inspect.getsource reads it.
         if line is not None:
             thing.__firstlineno__ = line        # type: ignore[union-attr]
 
-    def _let_hints_be_read(self, kind: type, written_in: ModuleType | None, home: str) -> None:
+    def _register_home(self, kind: type, written_in: ModuleType | None, home: str) -> None:
         """Register the module in which ``typing.get_type_hints`` evaluates a class's annotations, under the name in
         ``__module__``.
         """
@@ -116,7 +116,7 @@ class Paths:
             vars(made).update({name: value for name, value in named.items() if name not in vars(made)})
             sys.modules[home] = made
 
-    def _say_file(self, module: ModuleType, path: str) -> None:
+    def _set_file(self, module: ModuleType, path: str) -> None:
         """Give a module without a file the file of its classes, in which ``inspect.getsource`` then finds them."""
         file = self.files.get(_torch_name(path))
         if file is not None and "__file__" not in vars(module):
@@ -129,13 +129,13 @@ class Paths:
         if path not in self.spaces or path in self.own:
             return None
         made = ModuleType(_torch_name(path), f"What PyTorch has in {_torch_name(path)}.")
-        _find_later(made, path, self._finder(path))
-        self._say_file(made, path)
+        _add_lookup(made, path, self._finder(path))
+        self._set_file(made, path)
         made.__dir__ = lambda: sorted({n for n in vars(made) if n[:2] == "__"} | {*self.spaces[path]})     # type: ignore[method-assign]
         return made
 
 
-def _list_less(module: ModuleType, hidden: str) -> None:
+def _hide_names(module: ModuleType, hidden: str) -> None:
     """Remove names from the result of ``dir`` of a module."""
     before = vars(module).get("__dir__", lambda: vars(module))
     if not hasattr(before, "hides"):
@@ -145,7 +145,7 @@ def _list_less(module: ModuleType, hidden: str) -> None:
         module.__dir__ = listed     # type: ignore[method-assign]
 
 
-def _find_later(module: ModuleType, path: str, find: Callable[[str], Any]) -> None:
+def _add_lookup(module: ModuleType, path: str, find: Callable[[str], Any]) -> None:
     """Extend a module's ``__getattr__`` by a lookup of PyTorch's names that the module lacks."""
     before = vars(module).get("__getattr__")
     if getattr(before, "of_paths", None) == path:
@@ -178,10 +178,10 @@ class NamingFinder(importlib.abc.MetaPathFinder):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            self._name_what_is_loaded(spec.loader)
+            self._wrap_loader(spec.loader)
         return spec
 
-    def _name_what_is_loaded(self, loader: Any) -> None:
+    def _wrap_loader(self, loader: Any) -> None:
         run = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:

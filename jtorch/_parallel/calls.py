@@ -19,7 +19,7 @@ from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
 # These functions give the same result for a rank's shard as for the whole tensor.
-AS_ITS_PART = set("requires_grad_ is_floating_point is_complex is_signed element_size get_device retain_grad is_inference "
+SAME_FOR_SHARD = set("requires_grad_ is_floating_point is_complex is_signed element_size get_device retain_grad is_inference "
                    "register_post_accumulate_grad_hook is_shared share_memory_ __hash__ __format__ __dir__ data_ptr "
                    "untyped_storage storage_offset _version is_pinned is_nonzero_ __setstate__ is_tensor is_same_size_ "
                    "is_conj is_neg is_storage result_type get_device_module __cuda_array_interface__ has_names".split())
@@ -54,21 +54,21 @@ def writes_first(func: Callable) -> bool:
 
 def run(func: Callable, args: tuple, kwargs: dict) -> Any:
     """Run a function with DTensors among its arguments."""
-    if isinstance(func, MethodWrapperType) or getattr(func, "__name__", "") in AS_ITS_PART:
-        return _of_part(func, args, kwargs)
+    if isinstance(func, MethodWrapperType) or getattr(func, "__name__", "") in SAME_FOR_SHARD:
+        return _run_on_shard(func, args, kwargs)
     name = name_of(func)
     if kwargs.get("out") is not None:
-        return _into(func, args, dict(kwargs))
+        return _write_to_out(func, args, dict(kwargs))
     if name in HANDLERS:
         made = HANDLERS[name](func, args, kwargs)
         if made is not NotImplemented:
             return made
     check_not_mixed(name, args, kwargs)
     rule = RULES[name](func, args, kwargs) if name in RULES else None
-    return by_rule(func, rule, args, kwargs) if rule is not None else by_wholes(func, args, kwargs)
+    return by_rule(func, rule, args, kwargs) if rule is not None else on_full_tensors(func, args, kwargs)
 
 
-def _into(func: Callable, args: tuple, kwargs: dict) -> DTensor:
+def _write_to_out(func: Callable, args: tuple, kwargs: dict) -> DTensor:
     """Run a function and copy its result into the DTensor ``out=``, which keeps its placements."""
     out = kwargs.pop("out")
     made = func(*args, **kwargs)
@@ -79,7 +79,7 @@ def _into(func: Callable, args: tuple, kwargs: dict) -> DTensor:
     return out
 
 
-def _of_part(func: Callable, args: tuple, kwargs: dict) -> Any:
+def _run_on_shard(func: Callable, args: tuple, kwargs: dict) -> Any:
     with switched_off():
         return func(*args, **kwargs)
 
@@ -149,17 +149,17 @@ def _wrapped_one(t: Tensor, rule: Rule, i: int, placements: Any, mesh: Any) -> A
     for d, label in enumerate(labels):
         if label is not None and d < len(shape):
             shape[d] = rule.sizes[label]
-    return wrapped(_of_its_own(t), Layout(mesh, placements, tuple(shape), whole_stride(t.stride(), shape)))
+    return wrapped(_plain_tensor(t), Layout(mesh, placements, tuple(shape), whole_stride(t.stride(), shape)))
 
 
-def _of_its_own(t: Tensor) -> Tensor:
+def _plain_tensor(t: Tensor) -> Tensor:
     """Return ``t`` as a plain Tensor, whose class can be changed."""
     return t if type(t) is Tensor else local_of(t)
 
 
 # ---------------------------------------------------------------- without one
 
-def by_wholes(func: Callable, args: tuple, kwargs: dict) -> Any:
+def on_full_tensors(func: Callable, args: tuple, kwargs: dict) -> Any:
     """Run a function on whole tensors, on every rank."""
     mesh = _mesh_of(func, [t for t in flatten((args, kwargs))[0] if isinstance(t, DTensor)])
     everywhere = (Replicate(),) * mesh.ndim
@@ -182,7 +182,7 @@ def _written_back(target: DTensor, new: Tensor) -> DTensor:
 
 
 def _whole(t: Tensor, mesh: Any) -> DTensor:
-    return wrapped(_of_its_own(t), Layout(mesh, (Replicate(),) * mesh.ndim, tuple(t.shape), tuple(t.stride())))
+    return wrapped(_plain_tensor(t), Layout(mesh, (Replicate(),) * mesh.ndim, tuple(t.shape), tuple(t.stride())))
 
 
 dtensor.runner["run"] = run

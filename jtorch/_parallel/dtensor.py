@@ -84,7 +84,7 @@ class DTensor(Tensor):
         mesh = device_mesh or current_mesh()
         given = normalized(placements, mesh, local_tensor.dim())
         if mesh._own is not None:
-            return _of_own_parts(local_tensor, mesh, given)
+            return _from_local_on_devices(local_tensor, mesh, given)
         whole = tuple(shape) if shape else whole_shape(local_tensor.shape, mesh, given)
         steps = tuple(stride) if stride else whole_stride(local_tensor.stride(), whole)
         if mesh.get_coordinate() is None:       # This rank is not in the mesh and has no shard.
@@ -338,7 +338,7 @@ def wrapped(local: Tensor, spec: Layout, cls: type = DTensor) -> Any:
     return made
 
 
-def _of_own_parts(t: Tensor, mesh: DeviceMesh, placements: Placements) -> DTensor:
+def _from_local_on_devices(t: Tensor, mesh: DeviceMesh, placements: Placements) -> DTensor:
     """Return what ``from_local`` gives for a mesh of this process's devices; only replicated placements are defined there."""
     if not all(isinstance(p, Replicate) for p in placements):
         raise NotImplementedError(f"DTensor.from_local with placements {placements}: it is one process's devices, and none "

@@ -33,7 +33,7 @@ def distributed_once(module: Module) -> None:
     module._distribute_module_applied = True        # type: ignore[assignment]
 
 
-def _brought(x: Any, mesh: DeviceMesh, layouts: tuple, wanted: tuple) -> DTensor:
+def _prepare_input(x: Any, mesh: DeviceMesh, layouts: tuple, wanted: tuple) -> DTensor:
     """Return an input as a DTensor with the placements ``wanted``. With one process, a plain tensor is the whole input."""
     if mesh._own is not None:
         return distributed(x, mesh, wanted)
@@ -41,7 +41,7 @@ def _brought(x: Any, mesh: DeviceMesh, layouts: tuple, wanted: tuple) -> DTensor
     return made.redistribute(placements=wanted) if layouts != wanted else made
 
 
-def _given_out(x: Any, mesh: DeviceMesh, layouts: tuple | None, local: bool) -> Any:
+def _prepare_output(x: Any, mesh: DeviceMesh, layouts: tuple | None, local: bool) -> Any:
     """Return an output with the placements ``layouts``, as a plain tensor if ``local``."""
     if layouts is None:
         made = x
@@ -59,7 +59,7 @@ def _local(x: DTensor, mesh: DeviceMesh) -> Any:
     return x.to_local()
 
 
-class _OfWeights(ParallelStyle):
+class _WeightStyle(ParallelStyle):
     """The base class of styles for Linear and Embedding: ``_desired`` places the inputs, ``_placed`` the parameters."""
 
     input_layouts: tuple
@@ -80,9 +80,9 @@ class _OfWeights(ParallelStyle):
         for name, p in list(module.named_parameters(recurse=False)):
             spread = distribute_tensor(p, device_mesh, [self._placed(module, name)], src_data_rank=self.src_data_rank)
             module.register_parameter(name, Parameter(spread, p.requires_grad))      # type: ignore[arg-type]
-        module.register_forward_pre_hook(lambda mod, x: (_brought(x[0], device_mesh, self.input_layouts, desired), *x[1:]))
+        module.register_forward_pre_hook(lambda mod, x: (_prepare_input(x[0], device_mesh, self.input_layouts, desired), *x[1:]))
         local, layouts = self.use_local_output, self.output_layouts
-        module.register_forward_hook(lambda mod, x, out: _given_out(out, device_mesh, _fronts(layouts, out), local))
+        module.register_forward_hook(lambda mod, x, out: _prepare_output(out, device_mesh, _fronts(layouts, out), local))
         return module
 
     def __repr__(self) -> str:
@@ -94,7 +94,7 @@ def _fronts(layouts: tuple, out: Any) -> tuple:
     return tuple([Shard(p.dim % out.dim()) if isinstance(p, Shard) else p for p in layouts])
 
 
-class ColwiseParallel(_OfWeights):
+class ColwiseParallel(_WeightStyle):
     """A style that shards a Linear or Embedding by its output features. See
     torch.distributed.tensor.parallel.ColwiseParallel.
 
@@ -117,7 +117,7 @@ class ColwiseParallel(_OfWeights):
         return Shard(0 if isinstance(module, Linear) else 1)
 
 
-class RowwiseParallel(_OfWeights):
+class RowwiseParallel(_WeightStyle):
     """A style that shards a Linear by its input features, or an Embedding by its rows.
 
     See torch.distributed.tensor.parallel.RowwiseParallel.
@@ -164,14 +164,14 @@ class SequenceParallel(ParallelStyle):
                 everywhere = DTensor.from_local(p.data, device_mesh, [Replicate()])      # type: ignore[attr-defined]
                 part.register_parameter(name, Parameter(everywhere, p.requires_grad))
         module.register_forward_pre_hook(lambda mod, x: (self._prepared(mod, x[0], device_mesh), *x[1:]))
-        module.register_forward_hook(lambda mod, x, out: _given_out(out, device_mesh, None, self.use_local_output))
+        module.register_forward_hook(lambda mod, x, out: _prepare_output(out, device_mesh, None, self.use_local_output))
         return module
 
     def _prepared(self, module: Module, x: Any, mesh: DeviceMesh) -> DTensor:
         if not isinstance(x, Tensor):
             raise ValueError(f"expecting input of {module} to be a torch.Tensor or DTensor, but got {x}")
         if mesh._own is not None or not isinstance(x, DTensor):
-            return _brought(x, mesh, self.sequence_sharding, self.sequence_sharding)
+            return _prepare_input(x, mesh, self.sequence_sharding, self.sequence_sharding)
         return x if x.placements == self.sequence_sharding else x.redistribute(placements=self.sequence_sharding)
 
     def __repr__(self) -> str:
@@ -182,13 +182,13 @@ def _as_tuple(layouts: Any) -> Any:
     return (layouts,) if isinstance(layouts, Placement) else layouts
 
 
-def _arranged(x: Any, mesh: DeviceMesh, layout: Placement | None, desired: Placement | None, local: bool) -> Any:
+def _convert_layout(x: Any, mesh: DeviceMesh, layout: Placement | None, desired: Placement | None, local: bool) -> Any:
     """Convert one input or output to the desired placement; return it unchanged if no layout is given."""
     if layout is None:
         return x
     if not isinstance(x, Tensor):
         raise AssertionError("expecting input to be a torch.Tensor!")
-    made = _brought(x, mesh, (layout,), (desired or layout,))
+    made = _prepare_input(x, mesh, (layout,), (desired or layout,))
     return _local(made, mesh) if local else made
 
 
@@ -223,14 +223,14 @@ class PrepareModuleInput(ParallelStyle):
         given = inputs if isinstance(inputs, tuple) else (inputs,)
         if len(given) != len(self.input_layouts):
             raise ValueError("module inputs and input_layouts should have same length!")
-        return tuple([_arranged(x, mesh, a, b, self.use_local_output)
+        return tuple([_convert_layout(x, mesh, a, b, self.use_local_output)
                       for x, a, b in zip(given, self.input_layouts, self.desired_input_layouts, strict=True)])
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
         wanted, desired, local = self.input_kwarg_layouts, self.desired_input_kwarg_layouts, self.use_local_output
 
         def prepare(mod: Module, inputs: tuple, kwargs: dict) -> tuple:
-            named = {k: _arranged(x, device_mesh, wanted.get(k), desired.get(k), local) for k, x in kwargs.items()}
+            named = {k: _convert_layout(x, device_mesh, wanted.get(k), desired.get(k), local) for k, x in kwargs.items()}
             return self._prepared(inputs, device_mesh), named
         module.register_forward_pre_hook(prepare, with_kwargs=True)
         return module
@@ -261,7 +261,7 @@ class PrepareModuleOutput(ParallelStyle):
         given = outputs if isinstance(outputs, tuple) else (outputs,)
         if len(given) != len(self.output_layouts):
             raise ValueError("module outputs and output_layouts should have same length!")
-        made = tuple([_arranged(x, mesh, a, b, self.use_local_output)
+        made = tuple([_convert_layout(x, mesh, a, b, self.use_local_output)
                       for x, a, b in zip(given, self.output_layouts, self.desired_output_layouts, strict=True)])
         return made[0] if len(made) == 1 else made
 

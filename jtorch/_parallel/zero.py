@@ -43,9 +43,9 @@ class ZeroRedundancyOptimizer(Optimizer):
         self._all_states: list[Any] | None = None
         self.optim: Any = None
         super().__init__(params, defaults)
-        self._share_out()
+        self._assign_parameters()
 
-    def _share_out(self) -> None:
+    def _assign_parameters(self) -> None:
         """Assign the parameters to ranks: the largest first, each to the rank with the fewest elements."""
         self._owner: dict[Tensor, int] = {}
         groups: list[list[dict]] = [[] for _ in range(self.world_size)]
@@ -68,7 +68,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         """Add a group of parameters, and assign all parameters to ranks again."""
         super().add_param_group(param_group)
         if self.optim is not None:
-            self._share_out()
+            self._assign_parameters()
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         """Run a step of this rank's optimizer, and exchange the updated parameters; return the closure's loss."""
@@ -79,11 +79,11 @@ class ZeroRedundancyOptimizer(Optimizer):
             with enable_grad():
                 loss = closure()
         self.optim.step(**kwargs)
-        self._send_around()
+        self._exchange_parameters()
         return loss
 
     @no_grad()
-    def _send_around(self) -> None:
+    def _exchange_parameters(self) -> None:
         for rank, groups in enumerate(self._own_groups):
             params = [p for group in groups for p in group["params"]]
             for p, there in broadcast_together(params, rank, self.process_group):

@@ -32,18 +32,18 @@ class Agent:
         self._store = TCPStore(self.host, port, is_master=True) if self.node_rank == 0 else None
         self.port = self._store.port if self._store is not None else port
         self.run_id = given.rdzv_id if given.rdzv_id != "none" else uuid.uuid4().hex[:8] if given.standalone else "none"
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{self.run_id}_", dir=_made(given.log_dir) if given.log_dir else None))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{self.run_id}_", dir=_created(given.log_dir) if given.log_dir else None))
         self.processes: list[subprocess.Popen] = []
         self._copiers: list[threading.Thread] = []
 
     def run(self) -> dict[int, ProcessFailure]:
         """Run the program until all ranks are done or no restart is left, and return the failures."""
         for attempt in range(self.given.max_restarts + 1):
-            self.processes = [self._started(i, attempt) for i in range(self.here)]
+            self.processes = [self._start(i, attempt) for i in range(self.here)]
             try:
                 failures = self._watch(attempt)
             finally:
-                self._end()
+                self._terminate_all()
             if not failures or attempt == self.given.max_restarts:
                 return failures
             sys.stderr.write(f"torchrun: a rank has failed; restart {attempt + 1} of {self.given.max_restarts}\n")
@@ -60,16 +60,16 @@ class Agent:
         return {**os.environ, **threads, **{k: str(v) for k, v in made.items()}}
 
     def _error_file(self, local: int, attempt: int) -> Path:
-        return _made(self.folder / f"attempt_{attempt}" / str(local)) / "error.json"
+        return _created(self.folder / f"attempt_{attempt}" / str(local)) / "error.json"
 
     def _command(self) -> list[str]:
         given = self.given
         python = [] if given.no_python else [sys.executable, "-u", *(["-m"] if given.module else [])]
         return [*python, given.training_script, *given.training_script_args]
 
-    def _started(self, local: int, attempt: int) -> subprocess.Popen:
+    def _start(self, local: int, attempt: int) -> subprocess.Popen:
         shown = not self.given.local_ranks_filter or str(local) in self.given.local_ranks_filter.split(",")
-        redirected, teed = (_STREAMS[_of_rank(text, local)] for text in (self.given.redirects, self.given.tee))
+        redirected, teed = (_STREAMS[_streams_of(text, local)] for text in (self.given.redirects, self.given.tee))
         folder = self._error_file(local, attempt).parent
         streams: dict[str, Any] = {}
         for name in ("stdout", "stderr"):
@@ -101,17 +101,19 @@ class Agent:
             codes = [p.poll() for p in self.processes]
             failed = {i: code for i, code in enumerate(codes) if code}
             if failed:
-                return {self.node_rank * self.here + i: ProcessFailure(i, self.processes[i].pid, code, self._told(i, attempt))
-                        for i, code in failed.items()}
+                return {self.node_rank * self.here + i: self._failure(i, code, attempt) for i, code in failed.items()}
             if all(code == 0 for code in codes):
                 return {}
             time.sleep(self.given.monitor_interval)
 
-    def _told(self, local: int, attempt: int) -> str:
+    def _failure(self, local: int, code: int, attempt: int) -> ProcessFailure:
+        return ProcessFailure(local, self.processes[local].pid, code, self._existing_error_file(local, attempt))
+
+    def _existing_error_file(self, local: int, attempt: int) -> str:
         file = self._error_file(local, attempt)
         return str(file) if file.is_file() else ""
 
-    def _end(self) -> None:
+    def _terminate_all(self) -> None:
         """Terminate the processes that still run."""
         for p in self.processes:
             if p.poll() is None:
@@ -127,7 +129,7 @@ class Agent:
             copier.join(1.0)
 
 
-def _made(folder: str | Path) -> Path:
+def _created(folder: str | Path) -> Path:
     Path(folder).mkdir(parents=True, exist_ok=True)
     return Path(folder)
 
@@ -143,7 +145,7 @@ def _processes(text: str) -> int:
         raise ValueError(f"Unsupported nproc_per_node value: {text}") from None
 
 
-def _of_rank(text: str, local: int) -> int:
+def _streams_of(text: str, local: int) -> int:
     """Return the streams of a local rank from ``text``: ``3`` for all ranks, or ``0:3,1:0`` for each."""
     if ":" not in text:
         return int(text)
@@ -157,14 +159,14 @@ def _master(given: argparse.Namespace, nodes: int) -> tuple[str, int]:
                                   "and c10d are")
     if given.rdzv_endpoint and not given.standalone:
         host, _, port = given.rdzv_endpoint.partition(":")
-        return host, int(port) if port not in ("", "0") else _any_port(nodes)
+        return host, int(port) if port not in ("", "0") else _free_port(nodes)
     host = given.master_addr or "127.0.0.1"
     if given.master_port is not None:
         return host, given.master_port
-    return host, 29500 if nodes > 1 else _any_port(nodes)
+    return host, 29500 if nodes > 1 else _free_port(nodes)
 
 
-def _any_port(nodes: int) -> int:
+def _free_port(nodes: int) -> int:
     if nodes > 1:
         raise ValueError("several machines need a port that all of them know: --master-port, or host:port as --rdzv-endpoint")
     return 0

@@ -36,20 +36,20 @@ class Agreement:
         until, n, step = time.monotonic() + seconds, len(self._ranks), 1
         while step < n:
             ahead, behind = self._ranks[(self._place + step) % n], self._ranks[(self._place - step) % n]
-            self._tell(ahead, step, said)
-            heard = self._hear(behind, step, until, call, seconds)
+            self._send(ahead, step, said)
+            heard = self._receive(behind, step, until, call, seconds)
             if heard != said:
                 raise DistBackendError(f"Detected mismatch between collectives on ranks. Rank {self._rank} is running "
                                        f"collective: {said.decode()}, but rank {behind} is running collective: {heard.decode()}.")
             step *= 2
 
-    def _tell(self, rank: int, step: int, said: bytes) -> None:
+    def _send(self, rank: int, step: int, said: bytes) -> None:
         try:
             self._connections.to(rank, f"{self._purpose} {step}").send_bytes(said)
         except OSError as error:
             raise DistBackendError(f"rank {self._rank}: rank {rank} has ended ({error})") from None
 
-    def _hear(self, rank: int, step: int, until: float, call: str, seconds: float) -> bytes:
+    def _receive(self, rank: int, step: int, until: float, call: str, seconds: float) -> bytes:
         link = self._connections.of(rank, f"{self._purpose} {step}", max(0.0, until - time.monotonic()))
         try:
             if not link.poll(max(0.0, until - time.monotonic())):

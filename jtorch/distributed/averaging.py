@@ -39,12 +39,12 @@ class BucketAverager:
 
         def do(pg: ProcessGroup) -> None:
             halves = self._dtype.itemsize == 2      # NumPy multiplies 16-bit floats slowly, so XLA scales them.
-            message = self._filled(tensors, 1 if halves else 1 / ranks)
+            message = self._fill_message(tensors, 1 if halves else 1 / ranks)
             body = kernels.mean(ranks) if halves else kernels.all_reduce("sum")
             means.extend(self._parts(pg.run(described("all_reduce", message, ranks), body, message)))
         return _begin(group, "all_reduce", do, True, means, tensors)
 
-    def _filled(self, tensors: list[Tensor], scale: float) -> np.ndarray:
+    def _fill_message(self, tensors: list[Tensor], scale: float) -> np.ndarray:
         """Return the message: the tensors times ``scale``, in the reused buffer."""
         if self._message is None:
             self._message = aligned_zeros(self._length, self._dtype.np).view(self._dtype.to_real().np)

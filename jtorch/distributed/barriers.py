@@ -72,10 +72,10 @@ class _Monitored:
         self.until = time.monotonic() + seconds
         self.said = str(pg.monitored).encode()
 
-    def _tell(self, rank: int, said: bytes) -> None:
+    def _send(self, rank: int, said: bytes) -> None:
         self.pg.world.connections.to(self.pg.ranks[rank], self.purpose).send_bytes(said)
 
-    def _hear(self, rank: int, until: float) -> bytes:
+    def _receive(self, rank: int, until: float) -> bytes:
         """Return what a rank says about this barrier or a later one, and skip messages about earlier, failed barriers."""
         while True:
             link = self.pg.world.connections.of(self.pg.ranks[rank], self.purpose, max(0.0, until - time.monotonic()))
@@ -90,8 +90,8 @@ class _Monitored:
         said = (f"Rank {self.pg.rank()} successfully reached monitoredBarrier, but received errors while waiting for send/recv "
                 "from rank 0. Please check rank 0 logs for faulty rank.")
         try:
-            self._tell(0, self.said)
-            heard = self._hear(0, self.until)
+            self._send(0, self.said)
+            heard = self._receive(0, self.until)
         except (OSError, EOFError, RuntimeError) as error:
             raise RuntimeError(f"{said}\n Original exception: \n{error}") from None
         if heard != self.said:
@@ -109,17 +109,17 @@ class _Monitored:
                 raise RuntimeError(f"[Rank 0]: Ranks {', '.join(map(str, absent))} failed to pass monitoredBarrier in {ms} ms")
         except RuntimeError:
             for rank in came:
-                self._tell(rank, self.said + b" failed")
+                self._send(rank, self.said + b" failed")
             raise
         for rank in came:
-            self._tell(rank, self.said)
+            self._send(rank, self.said)
 
     def _wait_for(self, rank: int, came: list[int], name_all: bool, ms: int) -> None:
         if not name_all and time.monotonic() >= self.until:
             seen = f"Successfully processed ranks: {', '.join(map(str, came))}" if came else "No ranks successfully processed"
             raise RuntimeError(f"[Rank 0]: Rank 0 timed out in monitoredBarrier after {ms} ms.\n {seen} in monitoredBarrier.")
         try:
-            self._hear(rank, time.monotonic() + self.seconds if name_all else self.until)
+            self._receive(rank, time.monotonic() + self.seconds if name_all else self.until)
             came.append(rank)
         except (OSError, EOFError, RuntimeError) as error:
             if not name_all:

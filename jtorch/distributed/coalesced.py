@@ -10,7 +10,7 @@ import numpy as np
 from jtorch._api.flat import flattened, unflattened
 from jtorch.distributed import kernels
 from jtorch.distributed.arrays import array_of, check_tensors, described, put
-from jtorch.distributed.collectives import _begin, _check_dtypes, _gathered, broadcast
+from jtorch.distributed.collectives import _begin, _check_dtypes, _gather_arrays, broadcast
 from jtorch.distributed.groups import ProcessGroup
 from jtorch.distributed.reductions import ReduceOp, body_of, check_complex
 from jtorch.distributed.work import Work
@@ -46,13 +46,13 @@ def begin_all_reduce(tensors: list[Tensor], op: Any, group: Any, async_op: bool)
         check_complex(op, t.dtype)
 
     def do(pg: ProcessGroup) -> None:
-        flat = _joined(tensors)
+        flat = _concatenated(tensors)
         call = described("all_reduce_coalesced", flat, op.name, [tuple(t.shape) for t in tensors])
         _put_parts(tensors, pg.run(call, kernels.all_reduce(body_of(op, flat.dtype)), flat))
     return _begin(group, "all_reduce_coalesced", do, async_op, list(tensors), tensors)
 
 
-def _joined(tensors: Iterable[Tensor]) -> np.ndarray:
+def _concatenated(tensors: Iterable[Tensor]) -> np.ndarray:
     """Return the tensors' elements as one flat array, with complex numbers as pairs."""
     arrays = [array_of(t).reshape(-1) for t in tensors]
     return np.concatenate([a.view(a.real.dtype) for a in arrays])
@@ -78,7 +78,8 @@ def all_gather_coalesced(output_tensor_lists: list[list[Tensor]], input_tensor_l
     _check_dtypes(*input_tensor_list, *chain(*output_tensor_lists))
 
     def do(pg: ProcessGroup) -> None:
-        rows = _gathered(pg, "all_gather_coalesced", _joined(input_tensor_list), [tuple(t.shape) for t in input_tensor_list])
+        shapes = [tuple(t.shape) for t in input_tensor_list]
+        rows = _gather_arrays(pg, "all_gather_coalesced", _concatenated(input_tensor_list), shapes)
         for tensors, row in zip(output_tensor_lists, rows, strict=True):
             _put_parts(tensors, row)
     work = _begin(group, "all_gather_coalesced", do, async_op, output_tensor_lists, input_tensor_list)

@@ -12,7 +12,7 @@ from jtorch.distributed import kernels
 from jtorch.distributed.arrays import array_of, bits, check_tensor, check_tensors, described, from_bits, put
 from jtorch.distributed.groups import ProcessGroup
 from jtorch.distributed.membership import _group_of_call, get_group_rank
-from jtorch.distributed.profiled import noted
+from jtorch.distributed.profiled import with_event
 from jtorch.distributed.reductions import ReduceOp, body_of, check_complex
 from jtorch.distributed.sparse_sum import sum_of_sparse
 from jtorch.distributed.work import Work
@@ -38,7 +38,7 @@ def _begin(group: Any, name: str, do: Callable[[ProcessGroup], Any], async_op: b
     pg = _group_of_call(group, name)
     if pg is None:
         return None
-    run = noted(_SHOWN_AS.get(name, name), sent, lambda: do(pg))
+    run = with_event(_SHOWN_AS.get(name, name), sent, lambda: do(pg))
     if async_op:
         engine.end()    # Ends the trace here, because the lane's thread would run the deferred calls one by one.
         return Work(pg.lane.submit(run), result)
@@ -46,7 +46,7 @@ def _begin(group: Any, name: str, do: Callable[[ProcessGroup], Any], async_op: b
     return None
 
 
-def _source(pg: ProcessGroup, rank: int | None, group_rank: int | None, what: str, default: int | None = None) -> int:
+def _group_rank_of(pg: ProcessGroup, rank: int | None, group_rank: int | None, what: str, default: int | None = None) -> int:
     """Return the group rank that a call names as a global or a group rank; ``default`` if it names neither."""
     if rank is None and group_rank is None:
         rank = default
@@ -85,7 +85,7 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
     check_tensor(tensor, "tensor")
     check_complex(op, tensor.dtype)
     if tensor.layout is not strided:
-        return _begin(group, "all_reduce", lambda pg: sum_of_sparse(pg, tensor, op, _gathered), async_op, [tensor], [tensor])
+        return _begin(group, "all_reduce", lambda pg: sum_of_sparse(pg, tensor, op, _gather_arrays), async_op, [tensor], [tensor])
 
     def do(pg: ProcessGroup) -> None:
         array = array_of(tensor)
@@ -121,7 +121,7 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
     check_tensor(tensor, "tensor")
 
     def do(pg: ProcessGroup) -> None:
-        array, at = array_of(tensor), _source(pg, src, group_src, "src")
+        array, at = array_of(tensor), _group_rank_of(pg, src, group_src, "src")
         made = pg.run(described("broadcast", array, at), kernels.broadcast(at), bits(array))
         if pg.rank() != at:
             put(tensor, from_bits(made, array))
@@ -156,14 +156,14 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
     check_tensor(tensor, "tensor")
 
     def do(pg: ProcessGroup) -> None:
-        array, at = array_of(tensor), _source(pg, dst, group_dst, "dst")
+        array, at = array_of(tensor), _group_rank_of(pg, dst, group_dst, "dst")
         made = pg.run(described("reduce", array, op.name, at), kernels.all_reduce(body_of(op, array.dtype)), array)
         if pg.rank() == at:
             put(tensor, made)
     return _begin(group, "reduce", do, async_op, [tensor], [tensor])
 
 
-def _gathered(pg: ProcessGroup, name: str, array: np.ndarray, *more: Any) -> np.ndarray:
+def _gather_arrays(pg: ProcessGroup, name: str, array: np.ndarray, *more: Any) -> np.ndarray:
     """Return the arrays of all ranks, with shape (ranks, ...)."""
     made = pg.run(described(name, array, *more), kernels.all_gather, bits(array))
     return np.stack([from_bits(row, array) for row in made])
@@ -205,7 +205,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
         for t in tensor_list:
             _check_dtypes(tensor, t)
             _check_shapes(t, tensor)
-        for t, row in zip(tensor_list, _gathered(pg, "all_gather", array_of(tensor)), strict=True):
+        for t, row in zip(tensor_list, _gather_arrays(pg, "all_gather", array_of(tensor)), strict=True):
             put(t, row)
     return _begin(group, "all_gather", do, async_op, [tensor_list], [tensor])
 
@@ -255,7 +255,7 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
     def do(pg: ProcessGroup) -> None:
         if output_tensor.numel() != input_tensor.numel() * pg.size():
             raise ValueError("output tensor size must be equal to world_size times input tensor size")
-        put(output_tensor, _gathered(pg, "all_gather_into_tensor", array_of(input_tensor)))
+        put(output_tensor, _gather_arrays(pg, "all_gather_into_tensor", array_of(input_tensor)))
     return _begin(group, "all_gather_into_tensor", do, async_op, [output_tensor], [input_tensor])
 
 
@@ -288,12 +288,12 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
     check_tensor(tensor, "tensor")
 
     def do(pg: ProcessGroup) -> None:
-        at = _source(pg, dst, group_dst, "dst", 0)
+        at = _group_rank_of(pg, dst, group_dst, "dst", 0)
         if pg.rank() == at and not gather_list:
             raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
         if pg.rank() != at and gather_list:
             raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-        rows = _gathered(pg, "gather", array_of(tensor), at)
+        rows = _gather_arrays(pg, "gather", array_of(tensor), at)
         for t, row in zip(gather_list or (), rows if gather_list else (), strict=True):
             put(t, row)
     return _begin(group, "gather", do, async_op, [gather_list], [tensor])
@@ -327,7 +327,7 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
     check_tensor(tensor, "tensor")
 
     def do(pg: ProcessGroup) -> None:
-        at, own = _source(pg, src, group_src, "src", 0), array_of(tensor)
+        at, own = _group_rank_of(pg, src, group_src, "src", 0), array_of(tensor)
         if pg.rank() == at and not scatter_list:
             raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
         if pg.rank() != at and scatter_list:
@@ -365,7 +365,7 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
     """
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
-    return _reduced_rows(output, lambda: np.stack([array_of(t) for t in input_list]), "reduce_scatter", op, group, async_op)
+    return _reduce_rows(output, lambda: np.stack([array_of(t) for t in input_list]), "reduce_scatter", op, group, async_op)
 
 
 def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None,
@@ -394,10 +394,10 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
     """
     check_tensor(output, "output")
     check_tensor(input, "input")
-    return _reduced_rows(output, lambda: array_of(input), "reduce_scatter_tensor", op, group, async_op)
+    return _reduce_rows(output, lambda: array_of(input), "reduce_scatter_tensor", op, group, async_op)
 
 
-def _reduced_rows(output: Tensor, rows: Callable[[], np.ndarray], name: str, op: Any, group: Any, async_op: bool) -> Work | None:
+def _reduce_rows(output: Tensor, rows: Callable[[], np.ndarray], name: str, op: Any, group: Any, async_op: bool) -> Work | None:
     def do(pg: ProcessGroup) -> None:
         array = rows()
         if array.size != output.numel() * pg.size():
@@ -435,18 +435,18 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
     check_tensors(input_tensor_list, "input_tensor_list")
 
     def do(pg: ProcessGroup) -> None:
-        rows = _exchanged(pg, "all_to_all", [array_of(t) for t in input_tensor_list], [t.numel() for t in output_tensor_list])
+        rows = _exchange_rows(pg, "all_to_all", [array_of(t) for t in input_tensor_list], [t.numel() for t in output_tensor_list])
         for t, row in zip(output_tensor_list, rows, strict=True):
             put(t, row)
     return _begin(group, "all_to_all", do, async_op, [output_tensor_list], input_tensor_list)
 
 
-def _exchanged(pg: ProcessGroup, name: str, rows: list[np.ndarray], wanted: list[int]) -> list[np.ndarray]:
+def _exchange_rows(pg: ProcessGroup, name: str, rows: list[np.ndarray], wanted: list[int]) -> list[np.ndarray]:
     """Send row i of each rank to rank i. Rows may differ in length: all are padded to the longest row of any rank."""
     if len(rows) != pg.size() or len(wanted) != pg.size():
         raise ValueError(f"{name}: expected {pg.size()} tensors, got {len(rows)} and {len(wanted)}")
     sizes = np.array([r.size for r in rows], np.int64)
-    table = _gathered(pg, f"{name} sizes", sizes)
+    table = _gather_arrays(pg, f"{name} sizes", sizes)
     coming = table[:, pg.rank()]
     if list(coming) != wanted:
         raise ValueError(f"{name}: rank {pg.rank()} expects {wanted} elements of the ranks, which send {list(coming)}")
@@ -492,18 +492,18 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
 
     def do(pg: ProcessGroup) -> None:
         array, n = array_of(input), pg.size()
-        sent = input_split_sizes or _even(array.shape[0], n)
-        taken = output_split_sizes or _even(output.shape[0], n)
+        sent = input_split_sizes or _even_sizes(array.shape[0], n)
+        taken = output_split_sizes or _even_sizes(output.shape[0], n)
         if sum(sent) != array.shape[0] or sum(taken) != output.shape[0]:
             raise ValueError("Split sizes doesn't match total dim 0 size")
         each = int(np.prod(array.shape[1:]))
         parts = np.split(array, np.cumsum(sent)[:-1])
-        rows = _exchanged(pg, "all_to_all_single", parts, [k * each for k in taken])
+        rows = _exchange_rows(pg, "all_to_all_single", parts, [k * each for k in taken])
         put(output, np.concatenate(rows))
     return _begin(group, "all_to_all_single", do, async_op, [output], [input])
 
 
-def _even(total: int, n: int) -> list[int]:
+def _even_sizes(total: int, n: int) -> list[int]:
     if total % n:
         raise ValueError("Tensor's dim 0 does not divide equally across group size")
     return [total // n] * n

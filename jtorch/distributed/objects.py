@@ -12,11 +12,11 @@ from jtorch.distributed.groups import ProcessGroup
 from jtorch.distributed.point_to_point import recv, send
 
 
-def _everybodys(pg: ProcessGroup, name: str, obj: Any) -> list[Any]:
+def _gather_objects(pg: ProcessGroup, name: str, obj: Any) -> list[Any]:
     """Return the objects of all ranks of a group."""
     data = np.frombuffer(pickle.dumps(obj), np.uint8)
-    sizes = collectives._gathered(pg, f"{name} size", np.array([data.size], np.int64))[:, 0]
-    rows = collectives._gathered(pg, name, np.concatenate([data, np.zeros(int(sizes.max()) - data.size, np.uint8)]))
+    sizes = collectives._gather_arrays(pg, f"{name} size", np.array([data.size], np.int64))[:, 0]
+    rows = collectives._gather_arrays(pg, name, np.concatenate([data, np.zeros(int(sizes.max()) - data.size, np.uint8)]))
     # Unpickling is safe here: only ranks that know the job's secret can send.
     return [pickle.loads(row[:n].tobytes()) for row, n in zip(rows, sizes, strict=True)]
 
@@ -39,7 +39,7 @@ def all_gather_object(object_list: list, obj: Any, group: Any = None) -> None:
 
     """
     def do(pg: ProcessGroup) -> None:
-        object_list[:] = _everybodys(pg, "all_gather_object", obj)
+        object_list[:] = _gather_objects(pg, "all_gather_object", obj)
     collectives._begin(group, "all_gather_object", do, False, None)
 
 
@@ -47,11 +47,11 @@ def gather_object(obj: Any, object_gather_list: list | None = None, dst: int | N
                   group_dst: int | None = None) -> None:
     """Fill the list of rank ``dst`` with the objects of all ranks. See torch.distributed.gather_object."""
     def do(pg: ProcessGroup) -> None:
-        at = collectives._source(pg, dst, group_dst, "dst", 0)
+        at = collectives._group_rank_of(pg, dst, group_dst, "dst", 0)
         if (pg.rank() == at) != (object_gather_list is not None):
             raise ValueError("Argument ``gather_list`` must be specified on destination rank." if pg.rank() == at else
                              "Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-        found = _everybodys(pg, "gather_object", obj)
+        found = _gather_objects(pg, "gather_object", obj)
         if object_gather_list is not None:
             object_gather_list[:] = found
     collectives._begin(group, "gather_object", do, False, None)
@@ -70,8 +70,8 @@ def broadcast_object_list(object_list: list, src: int | None = None, group: Any 
 
     """
     def do(pg: ProcessGroup) -> None:
-        at = collectives._source(pg, src, group_src, "src", 0)
-        found = _everybodys(pg, "broadcast_object_list", list(object_list) if pg.rank() == at else None)[at]
+        at = collectives._group_rank_of(pg, src, group_src, "src", 0)
+        found = _gather_objects(pg, "broadcast_object_list", list(object_list) if pg.rank() == at else None)[at]
         if pg.rank() != at:
             object_list[:] = found
     collectives._begin(group, "broadcast_object_list", do, False, None)
@@ -84,8 +84,8 @@ def scatter_object_list(scatter_object_output_list: list, scatter_object_input_l
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
 
     def do(pg: ProcessGroup) -> None:
-        at = collectives._source(pg, src, group_src, "src", 0)
-        found = _everybodys(pg, "scatter_object_list", scatter_object_input_list if pg.rank() == at else None)[at]
+        at = collectives._group_rank_of(pg, src, group_src, "src", 0)
+        found = _gather_objects(pg, "scatter_object_list", scatter_object_input_list if pg.rank() == at else None)[at]
         scatter_object_output_list[0] = found[pg.rank()]
     collectives._begin(group, "scatter_object_list", do, False, None)
 

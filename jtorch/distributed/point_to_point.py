@@ -12,7 +12,7 @@ from jtorch.distributed import collectives, membership
 from jtorch.distributed.arrays import array_of, check_tensor, put
 from jtorch.distributed.errors import DistBackendError
 from jtorch.distributed.groups import ProcessGroup
-from jtorch.distributed.profiled import noted
+from jtorch.distributed.profiled import with_event
 from jtorch.distributed.tcp_store import pack, unpack
 from jtorch.distributed.work import Lane, Work
 from jtorch.tensor import Tensor
@@ -37,14 +37,14 @@ def _purpose(pg: ProcessGroup, tag: int) -> str:
 
 def _peer(pg: ProcessGroup, rank: int | None, group_rank: int | None, what: str) -> int:
     """Return the global rank of the peer."""
-    at = collectives._source(pg, rank, group_rank, what)
+    at = collectives._group_rank_of(pg, rank, group_rank, what)
     if at == pg.rank():
         side = "destination" if what == "dst" else "source"
         raise ValueError(f"Invalid {side} rank: {what} rank should not be the same as the rank of the current process.")
     return pg.ranks[at]
 
 
-def _sending(pg: ProcessGroup, tensor: Tensor, to: int, tag: int) -> Callable[[], None]:
+def _send_function(pg: ProcessGroup, tensor: Tensor, to: int, tag: int) -> Callable[[], None]:
     array = np.ascontiguousarray(array_of(tensor))
     head = pack(array.dtype.name.encode(), repr(tuple(array.shape)).encode())
 
@@ -58,10 +58,10 @@ def _sending(pg: ProcessGroup, tensor: Tensor, to: int, tag: int) -> Callable[[]
     return do
 
 
-def _receiving(pg: ProcessGroup, tensor: Tensor, source: int | None, tag: int) -> Callable[[], int]:
+def _receive_function(pg: ProcessGroup, tensor: Tensor, source: int | None, tag: int) -> Callable[[], int]:
     def do() -> int:
         seconds = pg.timeout.total_seconds()
-        rank, link = _heard(pg, source, tag, time.monotonic() + seconds, seconds)
+        rank, link = _next_message(pg, source, tag, time.monotonic() + seconds, seconds)
         try:
             head = unpack(link.recv_bytes())
             data = link.recv_bytes()
@@ -76,7 +76,7 @@ def _receiving(pg: ProcessGroup, tensor: Tensor, source: int | None, tag: int) -
     return do
 
 
-def _heard(pg: ProcessGroup, source: int | None, tag: int, until: float, seconds: float) -> tuple[int, Connection]:
+def _next_message(pg: ProcessGroup, source: int | None, tag: int, until: float, seconds: float) -> tuple[int, Connection]:
     """Return the sender and the connection of the next message, from one rank or from whichever sends first."""
     connections, purpose = pg.world.connections, _purpose(pg, tag)
     late = DistBackendError(f"[Rank {pg.rank()}] Timed out after {seconds:.0f} s in recv, waiting for "
@@ -133,7 +133,8 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
     if pg is None:
         return None
     to = _peer(pg, dst, group_dst, "dst")
-    return MessageWork(_lane(pg, "to", to, tag).submit(noted("send", [tensor], _sending(pg, tensor, to, tag))), [tensor])
+    run = with_event("send", [tensor], _send_function(pg, tensor, to, tag))
+    return MessageWork(_lane(pg, "to", to, tag).submit(run), [tensor])
 
 
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
@@ -172,7 +173,7 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
     if pg is None:
         return None
     source = None if src is None and group_src is None else _peer(pg, src, group_src, "src")
-    take = noted("recvAnySource" if source is None else "recv", [tensor], _receiving(pg, tensor, source, tag))
+    take = with_event("recvAnySource" if source is None else "recv", [tensor], _receive_function(pg, tensor, source, tag))
     return MessageWork(_lane(pg, "of", source, tag).submit(take), [tensor])
 
 
@@ -189,7 +190,7 @@ class P2POp:
         self.peer, self.group_peer = peer, group_peer
         if not membership._rank_not_in_group(group):
             self.group = pg = membership._group_or_default(group)
-            self.group_peer = collectives._source(pg, peer, group_peer, "peer")
+            self.group_peer = collectives._group_rank_of(pg, peer, group_peer, "peer")
             self.peer = pg.ranks[self.group_peer]
 
 

@@ -9,7 +9,7 @@ from jtorch.engine import timeline
 from jtorch.tensor import Tensor
 
 
-def noted(name: str, tensors: Iterable[Tensor], do: Callable[[], Any]) -> Callable[[], Any]:
+def with_event(name: str, tensors: Iterable[Tensor], do: Callable[[], Any]) -> Callable[[], Any]:
     """Wrap ``do`` so that it adds an event to the active profile; return ``do`` itself if no profile is active."""
     if not timeline.is_watching():
         return do

@@ -145,16 +145,16 @@ class TCPStore(Store):
         self._server = _Server(host_name, port) if is_master else None
         self.port = self._server.port if self._server is not None else port
         self._lock = threading.Lock()
-        self._idle = [self._connected()]
+        self._idle = [self._connect()]
         if world_size is not None and world_size > 0:
-            self._meet(world_size, wait_for_workers and is_master)
+            self._wait_for_workers(world_size, wait_for_workers and is_master)
 
-    def _connected(self) -> Connection:
+    def _connect(self) -> Connection:
         made = connect(self.host, self.port, self._timeout.total_seconds())
         made.send_bytes(GREETING)
         return made
 
-    def _meet(self, world_size: int, wait: bool) -> None:
+    def _wait_for_workers(self, world_size: int, wait: bool) -> None:
         all_there = arrive(self, _WORKERS, world_size)
         if wait and self.wait_until([all_there], self._timeout.total_seconds()):
             raise DistStoreError(f"Timed out after {int(self._timeout.total_seconds()) + 1} seconds waiting for clients. "
@@ -166,7 +166,7 @@ class TCPStore(Store):
         """
         with self._lock:
             link = self._idle.pop() if self._idle else None
-        link = self._connected() if link is None else link
+        link = self._connect() if link is None else link
         try:
             link.send_bytes(pack(*parts))
             answer = unpack(link.recv_bytes())

@@ -44,15 +44,15 @@ class Transport:
         if rank == 0:
             _start_coordinator(store, world_size, host, seconds)
         address, alive, token = store.get("coordinator").decode().split()
-        _alive.append(_connected(alive, bytes.fromhex(token)))
+        _alive.append(_connect(alive, bytes.fromhex(token)))
         self._coordinator = _jax.get_distributed_runtime_client(
             address, rank, init_timeout=max(1, int(seconds)), shutdown_on_destruction=False,
             heartbeat_timeout=_NEVER, use_compression=False)
-        _meet(store, world_size, seconds)
+        _wait_for_ranks(store, world_size, seconds)
         self._coordinator.connect()
         before = _threads()
         collectives = _jax.make_gloo_tcp_collectives(distributed_client=self._coordinator, hostname=host, interface=None)
-        _give_way(_threads() - before)
+        _lower_priority(_threads() - before)
         client: Any = xla_client.make_cpu_client(asynchronous=False, distributed_client=self._coordinator, node_id=rank,
                                                  num_nodes=world_size, collectives=collectives)
         self._devices = sorted(client.devices(), key=lambda d: d.process_index)
@@ -70,7 +70,7 @@ class Transport:
         slowed down by Gloo: its thread polls for the message of the other rank and occupies the core that this rank needs.
         """
         sharding, shape = self.sharding(ranks), (len(ranks), *array.shape)
-        with _told():
+        with _convert_errors():
             whole = put_in_parts([array[None]], shape, sharding, [self.device], shared=True)
             if whole is None:
                 with jax.enable_x64(True):
@@ -79,7 +79,7 @@ class Transport:
             program = by_rows(body, sharding, shape, array.dtype)
 
         def run() -> np.ndarray:
-            with _told():
+            with _convert_errors():
                 return np.asarray(program(whole).addressable_data(0))[0]
         return run
 
@@ -89,7 +89,7 @@ def _threads() -> set[int]:
     return {int(name) for name in os.listdir("/proc/self/task")} if sys.platform == "linux" else set()
 
 
-def _give_way(threads: set[int]) -> None:
+def _lower_priority(threads: set[int]) -> None:
     """Lower the scheduling class of Gloo's threads, so that they do not preempt other threads."""
     for thread in threads:
         with contextlib.suppress(OSError):
@@ -97,7 +97,7 @@ def _give_way(threads: set[int]) -> None:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _convert_errors() -> Iterator[None]:
     """Convert XLA's errors to DistBackendError in this block."""
     try:
         yield
@@ -105,7 +105,7 @@ def _told() -> Iterator[None]:
         raise DistBackendError(f"{error}") from None
 
 
-def _meet(store: Store, world_size: int, seconds: float) -> None:
+def _wait_for_ranks(store: Store, world_size: int, seconds: float) -> None:
     """Wait for all ranks: JAX's client reconnects when it waits long for another rank, and its coordinator refuses that."""
     if store.wait_until([arrive(store, "connecting", world_size)], seconds):
         raise DistBackendError(f"not all of {world_size} ranks came within {seconds:g} seconds")
@@ -128,7 +128,7 @@ def _start_coordinator(store: Store, world_size: int, host: str, seconds: float)
     _started.append(made)
 
 
-def _connected(address: str, token: bytes) -> socket.socket:
+def _connect(address: str, token: bytes) -> socket.socket:
     """Connect to the coordinator; the open connection tells it that this process lives."""
     host, _, port = address.rpartition(":")
     made = socket.create_connection((host, int(port)))

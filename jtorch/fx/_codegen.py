@@ -261,7 +261,7 @@ class _Source:
             return f"{written};  {node!r}{kind} = {self.value(node.args[0])}"
         return f"{node!r}{kind} = {getattr(self, node.op)(node)}"
 
-    def _let_go(self, node: Node) -> str:
+    def _release(self, node: Node) -> str:
         """Return the end of a line, which sets values that are no longer used to None."""
         if node.op == "placeholder":
             return ""
@@ -280,7 +280,7 @@ class _Source:
     def code(self) -> PythonCode:
         """Return the complete source."""
         for i, node in enumerate(self.nodes):
-            self.body += [self._comment(node), f"# COUNTER: {i}\n", self.statement(node), self._let_go(node)]
+            self.body += [self._comment(node), f"# COUNTER: {i}\n", self.statement(node), self._release(node)]
         self.body = [line for line in self.body if line] or ["pass\n"]
         wraps = ""
         if self.wrapped:

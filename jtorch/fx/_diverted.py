@@ -42,7 +42,7 @@ def node_of(f: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple[str, Any,
         raise TypeError(f"{short}(): argument of type Proxy is not supported: it takes no tensors")
     if path in _CALL_METHODS:
         return "call_method", short, args, kwargs
-    return ("call_function", *_spelled_out(f, short, args, kwargs))
+    return ("call_function", *_normalized_call(f, short, args, kwargs))
 
 
 def _is_method(f: Callable) -> bool:
@@ -50,7 +50,7 @@ def _is_method(f: Callable) -> bool:
     return getattr(Tensor, f.__name__, None) is f
 
 
-def _spelled_out(f: Any, short: str, args: tuple, kwargs: dict[str, Any]) -> tuple[Callable, tuple, dict[str, Any]]:
+def _normalized_call(f: Any, short: str, args: tuple, kwargs: dict[str, Any]) -> tuple[Callable, tuple, dict[str, Any]]:
     """Return the call that PyTorch's Python function passes on: arguments without a default by position, the others by name."""
     if not is_python(f):
         return f, args, kwargs

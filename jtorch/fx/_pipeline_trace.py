@@ -109,7 +109,7 @@ def _cut_within(mod: Module, args: tuple, kwargs: dict[str, Any]) -> set[Module]
     return found
 
 
-class _Noting(Interpreter):
+class _RecordingInterpreter(Interpreter):
     """Runs a graph and records each node's result: tensors as meta tensors, other values unchanged."""
 
     def run_node(self, n: Node) -> Any:
@@ -128,5 +128,5 @@ def traced(mod: Module, inputs: Inputs, args: tuple, kwargs: dict[str, Any],
         made = GraphModule(mod, tracer.trace(mod))
     made = made if policy is None else policy(made)
     with no_grad(), fork_rng(devices=[]), buffers_kept(mod):
-        _Noting(made).run(*inputs.tensors(args, kwargs))
+        _RecordingInterpreter(made).run(*inputs.tensors(args, kwargs))
     return made

@@ -203,9 +203,9 @@ class Tracer(TracerBase):
             args += [placeholder(f"*{next(rest)}")] if code.co_flags & inspect.CO_VARARGS else []
             args += [placeholder(f"**{next(rest)}")] if code.co_flags & inspect.CO_VARKEYWORDS else []
             root_fn = _all_positional(analysed, len(args))
-        return self._taken_apart(root_fn, args, names[:total])
+        return self._flatten_arguments(root_fn, args, names[:total])
 
-    def _taken_apart(self, root_fn: Callable, args: list, names: list[str]) -> tuple[Callable, list]:
+    def _flatten_arguments(self, root_fn: Callable, args: list, names: list[str]) -> tuple[Callable, list]:
         """Return the function of the arguments' leaves, if some arguments are nested."""
         flat, form = pytree.tree_flatten(tuple(args))
         if len(flat) == len(args) and all([a is b for a, b in zip(flat, args, strict=True)]):

@@ -50,7 +50,7 @@ def _find_proxy(*where: Any) -> Any:
     return found[-1] if found else None
 
 
-def _noted(fn: Callable) -> Callable:
+def _recording(fn: Callable) -> Callable:
     """Return a function that becomes a node if it is given a proxy."""
     @functools.wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -63,7 +63,7 @@ def _noted(fn: Callable) -> Callable:
     return wrapped
 
 
-def _noted_method(cls: type, name: str) -> Callable:
+def _recording_method(cls: type, name: str) -> Callable:
     own = getattr(cls, name)
 
     @functools.wraps(own)
@@ -77,9 +77,9 @@ def patch_wrapped_functions(patcher: Patcher) -> None:
     """Patch all wrapped functions, so that they become nodes."""
     for (_, name), space in list(_wrapped_fns_to_patch.items()):
         own = space[name] if name in space else getattr(builtins, name)
-        patcher.patch(space, name, _noted(own))
+        patcher.patch(space, name, _recording(own))
     for cls, name in _wrapped_methods_to_patch:
-        patcher.patch_method(cls, name, _noted_method(cls, name))
+        patcher.patch_method(cls, name, _recording_method(cls, name))
 
 
 def autowrap_check(patcher: Patcher, space: dict[str, Any], function_ids: set[int]) -> None:
@@ -87,4 +87,4 @@ def autowrap_check(patcher: Patcher, space: dict[str, Any], function_ids: set[in
     if patcher.visit_once(space):
         for name, value in list(space.items()):
             if not name.startswith("_") and callable(value) and id(value) in function_ids:
-                patcher.patch(space, name, _noted(value))
+                patcher.patch(space, name, _recording(value))

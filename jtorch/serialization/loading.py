@@ -41,7 +41,7 @@ def load(f: Any, map_location: Any, pickle_module: Any, weights_only: bool, mmap
         except pickle.UnpicklingError as e:
             if not weights_only:
                 raise
-            raise pickle.UnpicklingError(_explained(str(e))) from None
+            raise pickle.UnpicklingError(_failure_text(str(e))) from None
         finally:
             locations.of_thread.map_location = before
 
@@ -200,7 +200,7 @@ def _shared(array: np.ndarray) -> Storage:
     return of_memory(engine.aval_of(array.shape, array.dtype, engine.CPU), array)
 
 
-def _explained(message: str) -> str:
+def _failure_text(message: str) -> str:
     """Return the error text for a failure of the restricted unpickler."""
     if re.search(r"GLOBAL \S+ was not an allowed global by default", message):
         return ("Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those steps "

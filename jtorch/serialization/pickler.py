@@ -60,7 +60,7 @@ class Storages:
         return self._dtypes.get(id(self.found[key]), uint8)
 
 
-def _of_checkpoint(t: Tensor) -> tuple[Any, dtype_class | None]:
+def _storage_for_checkpoint(t: Tensor) -> tuple[Any, dtype_class | None]:
     """Return the storage as a checkpoint refers to it, and the tensor's dtype if it differs from the storage's."""
     if t.dtype in names.STORAGE_OF_DTYPE:
         return _Part(t._storage, t.dtype), None
@@ -77,7 +77,7 @@ def _reduced(t: Tensor, stored: Stores) -> tuple[Any, tuple]:
         return rebuild._rebuild_sparse_tensor, arguments(t)     # type: ignore[arg-type]
     warn_not_saved(t._own_hooks())
     size, stride, offset = geometry_of(t)
-    if t.device.type == "xla" or (t.device.index and t.device.type == "cpu" and stored is not _of_checkpoint):
+    if t.device.type == "xla" or (t.device.index and t.device.type == "cpu" and stored is not _storage_for_checkpoint):
         return rebuild._rebuild_device_tensor_from_cpu_tensor, (alias(t).cpu(), t.dtype, str(t.device), t.requires_grad)  # type: ignore[attr-defined]
     if t.device.type == "meta":
         return rebuild._rebuild_meta_tensor_no_storage, (t.dtype, tuple(size), tuple(stride), t.requires_grad)
@@ -98,7 +98,7 @@ def _state(t: Tensor) -> Any:
     return (attributes, slots) if slots else attributes
 
 
-def reduce_tensor(t: Tensor, stored: Stores = _of_checkpoint) -> tuple[Any, tuple]:
+def reduce_tensor(t: Tensor, stored: Stores = _storage_for_checkpoint) -> tuple[Any, tuple]:
     """Return a tensor as a call of one of PyTorch's rebuild functions."""
     state, kind = _state(t), type(t)
     is_sparse_parameter = t.layout is not strided and isinstance(state, dict) and state.pop("_is_param", False)

@@ -14,10 +14,10 @@ from jtorch.tensor import Tensor
 
 def reduced(t: Tensor) -> tuple[Any, tuple]:
     """Return the function and arguments that rebuild a tensor. Tensors of one pickle keep sharing storages."""
-    return reduce_tensor(t, _of_pickle)
+    return reduce_tensor(t, _storage_for_pickle)
 
 
-def _of_pickle(t: Tensor) -> tuple[Any, dtype_class | None]:
+def _storage_for_pickle(t: Tensor) -> tuple[Any, dtype_class | None]:
     """Return the storage, and the tensor's dtype if a storage's pickle does not tell it."""
     says_dtype = t._storage.aval.dtype is t.dtype and t.dtype in names.STORAGE_OF_DTYPE
     return t._storage, None if says_dtype else t.dtype

@@ -162,11 +162,11 @@ def _finished(t: Tensor, stored: Stored, metadata: Any) -> Tensor:
         if metadata and metadata.get(flag):
             if not stored.filled:
                 raise NotImplementedError("A tensor of a checkpoint in the legacy format is lazily conjugated or negated")
-            t = getattr(_affordable(t.detach()), method)().requires_grad_(t.requires_grad)
+            t = getattr(_check_expanded_size(t.detach()), method)().requires_grad_(t.requires_grad)
     return t
 
 
-def _affordable(t: Tensor) -> Tensor:
+def _check_expanded_size(t: Tensor) -> Tensor:
     """Return the tensor; RuntimeError if it is a small storage expanded to a huge size."""
     room = t._storage.aval.nbytes
     if storage.aval_of(t).nbytes > room + 2 ** 24:
@@ -196,7 +196,7 @@ def _rebuild_tensor_v3(storage: Stored, storage_offset: int, size: Any, stride: 
     return _tensor(storage, storage_offset, size, stride, dtype, requires_grad, metadata)
 
 
-def _showing_the_same(made: Any, t: Tensor) -> Any:
+def _share_view(made: Any, t: Tensor) -> Any:
     """Give ``made``, a new alias of a tensor, the view that the storage has registered."""
     storage.show(made, made._storage, t._view)
     return made
@@ -206,7 +206,7 @@ def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -
     """Return a parameter of a tensor."""
     if not isinstance(data, Tensor):
         raise RuntimeError(f"A parameter in the checkpoint is a {type(data).__name__}, not a tensor")  # noqa: TRY004
-    return _showing_the_same(Parameter(data, bool(requires_grad)), data)
+    return _share_view(Parameter(data, bool(requires_grad)), data)
 
 
 def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Parameter:
@@ -222,7 +222,7 @@ def _rebuild_from_type_v2(func: Callable, new_type: type, args: tuple, state: An
     if type(t) is not new_type:
         if not (isinstance(new_type, type) and issubclass(new_type, Tensor)):
             raise RuntimeError(f"A tensor in the checkpoint is to become a {names.shown(new_type)}, which is no tensor")
-        t = _showing_the_same(t.as_subclass(new_type), t)
+        t = _share_view(t.as_subclass(new_type), t)
     own = getattr(type(t), "__setstate__", None)
     if own is None:
         return set_state(t, state)
@@ -254,7 +254,7 @@ def _rebuild_meta_tensor_no_storage(dtype: dtype_class, size: Any, stride: Any, 
 
 def _rebuild_device_tensor_from_cpu_tensor(data: Tensor, dtype: dtype_class, device: str, requires_grad: bool) -> Tensor:
     """Return a tensor on a device whose storages PyTorch does not save."""
-    moved = _affordable(data).to(dtype=dtype, device=locations.place_of(device))     # type: ignore[attr-defined]
+    moved = _check_expanded_size(data).to(dtype=dtype, device=locations.place_of(device))     # type: ignore[attr-defined]
     return with_grad(moved, requires_grad)
 
 
@@ -273,7 +273,7 @@ def _get_layout(name: str) -> Any:
     return found
 
 
-def _absent(kind: str) -> Callable:
+def _not_built(kind: str) -> Callable:
     def rebuild(*args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"The checkpoint holds a {kind} tensor; jtorch has none")
     return rebuild
@@ -312,7 +312,7 @@ FUNCTIONS = {f.__name__: f for f in (
     _rebuild_meta_tensor_no_storage, _rebuild_device_tensor_from_cpu_tensor, _rebuild_device_tensor_from_numpy)}
 for _name, _kind in (("qtensor", "quantized"), ("nested_tensor", "nested"),
                      ("wrapper_subclass", "wrapper subclass")):
-    FUNCTIONS[f"_rebuild_{_name}"] = _absent(_kind)
+    FUNCTIONS[f"_rebuild_{_name}"] = _not_built(_kind)
 for _name, _function in FUNCTIONS.items():
     names.register(_function, "torch._utils", _name)
 names.register(_rebuild_from_type_v2, "torch._tensor", "_rebuild_from_type_v2")

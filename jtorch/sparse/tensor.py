@@ -240,7 +240,7 @@ class CompressedTensor(SparseTensor):
 
     layout = sparse_csr
 
-    def _begins(self, layout: Any, name: str) -> Tensor:
+    def _index_tensor(self, layout: Any, name: str) -> Tensor:
         if self.layout is not layout:
             wanted = "row" if layout is sparse_csr else "column"
             got = "SparseCsc" if self.layout is sparse_csc else "SparseCsr"
@@ -249,19 +249,19 @@ class CompressedTensor(SparseTensor):
 
     def crow_indices(self) -> Tensor:
         """Return the offset of each row's first value, and the number of values. See torch.Tensor.crow_indices."""
-        return self._begins(sparse_csr, "crow_indices")
+        return self._index_tensor(sparse_csr, "crow_indices")
 
     def col_indices(self) -> Tensor:
         """Return the column of each value. See torch.Tensor.col_indices."""
-        return self._begins(sparse_csr, "col_indices")
+        return self._index_tensor(sparse_csr, "col_indices")
 
     def ccol_indices(self) -> Tensor:
         """Return the offset of each column's first value, and the number of values. See torch.Tensor.ccol_indices."""
-        return self._begins(sparse_csc, "ccol_indices")
+        return self._index_tensor(sparse_csc, "ccol_indices")
 
     def row_indices(self) -> Tensor:
         """Return the row of each value. See torch.Tensor.row_indices."""
-        return self._begins(sparse_csc, "row_indices")
+        return self._index_tensor(sparse_csc, "row_indices")
 
     def values(self) -> Tensor:
         """Return the values. See torch.Tensor.values."""

@@ -57,7 +57,7 @@ def _weight(what: Any) -> int:
     return 1 if what is None else max(what[2].numel() * what[1].dtype.itemsize, 1)
 
 
-def _shared_out(plans: list[dict]) -> tuple[list[list[MetadataIndex]], dict[str, Any]]:
+def _choose_writers(plans: list[dict]) -> tuple[list[list[MetadataIndex]], dict[str, Any]]:
     """Choose the rank that writes each item, so that the ranks write about the same amount; all ranks compute the same
     choice.
     """
@@ -80,7 +80,7 @@ def _save(values: dict, paths: dict, writer: FileSystemWriter, ranks: Any) -> Me
         writer.prepare()
         return _items(values)
     plans = done_by_all(ranks, "plan", plan)
-    chosen, known = _shared_out(plans)
+    chosen, known = _choose_writers(plans)
     all_paths = {k: p for found in done_by_all(ranks, "paths", lambda: paths) for k, p in found.items()}
 
     def write() -> list:

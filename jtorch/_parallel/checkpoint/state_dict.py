@@ -42,7 +42,7 @@ def _checked(options: StateDictOptions | None) -> StateDictOptions:
     return options
 
 
-def _told(tree: Any, options: StateDictOptions) -> Any:
+def _apply_options(tree: Any, options: StateDictOptions) -> Any:
     """Apply the options: gather whole tensors, and keep them on the first rank only with ``cpu_offload``."""
     if not options.full_state_dict:
         return tree
@@ -65,7 +65,7 @@ def get_model_state_dict(model: Module, *, submodules: set | None = None,
     with no_grad():
         found = {_plain_name(n): t.detach() if isinstance(t, Tensor) else t for n, t in _entries(model).items()
                  if n not in frozen}
-        return _told(found, options)
+        return _apply_options(found, options)
 
 
 def _like(value: Any, target: Any) -> Any:
@@ -75,7 +75,7 @@ def _like(value: Any, target: Any) -> Any:
     return distribute_tensor(value.detach(), target.device_mesh, target.placements, src_data_rank=None)
 
 
-def _everywhere(tree: Any, options: StateDictOptions) -> Any:
+def _broadcast_tree(tree: Any, options: StateDictOptions) -> Any:
     """Return the first rank's tree on all ranks, if ``broadcast_from_rank0`` is set."""
     if not options.broadcast_from_rank0:
         return tree
@@ -87,7 +87,7 @@ def _everywhere(tree: Any, options: StateDictOptions) -> Any:
 def set_model_state_dict(model: Module, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None) -> Any:
     """Load a model's state dict. See torch.distributed.checkpoint.state_dict.set_model_state_dict."""
     options = _checked(options)
-    given = _everywhere(model_state_dict, options)
+    given = _broadcast_tree(model_state_dict, options)
     targets = _entries(model)
     named = {_plain_name(n): n for n in targets}
     with no_grad():
@@ -133,7 +133,7 @@ def get_optimizer_state_dict(model: Module, optimizers: Any, *, submodules: set 
             made["state"].update({of[id(p)]: dict(optimizer.state[p]) for p in group["params"] if p in optimizer.state})
             made["param_groups"].append({**{k: v for k, v in group.items() if k != "params"},
                                          "params": [of[id(p)] for p in group["params"]]})
-    return _told(_flat(made) if options.flatten_optimizer_state_dict else made, options)
+    return _apply_options(_flat(made) if options.flatten_optimizer_state_dict else made, options)
 
 
 def _flat(nested: dict[str, Any]) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def set_optimizer_state_dict(model: Module, optimizers: Any, optim_state_dict: d
                              options: StateDictOptions | None = None) -> None:
     """Load the state dict of optimizers. See torch.distributed.checkpoint.state_dict.set_optimizer_state_dict."""
     options, of = _checked(options), _names(model)
-    given = _everywhere(optim_state_dict, options)
+    given = _broadcast_tree(optim_state_dict, options)
     for optimizer in _optimizers(optimizers):
         _init_optim_state(optimizer)
         nested = given if "state" in given else _nested(given, optimizer, of)

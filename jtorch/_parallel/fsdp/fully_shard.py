@@ -43,7 +43,7 @@ class _State:
             self.reshard()
             self.to_run = list(self.modules)
             self.unshard()
-        args, kwargs = self.group.taken_in(args, kwargs)
+        args, kwargs = self.group.convert_inputs(args, kwargs)
         dtype = self.policy.param_dtype
         if dtype is not None and self.policy.cast_forward_inputs:
             args, kwargs = tree_map(lambda x: _cast(x, dtype), (args, kwargs))
@@ -58,11 +58,11 @@ class _State:
         whole = self.group.gathered(self.sharded)
         for p, t in zip(params, whole, strict=True):
             p.put(t)
-        if params and is_grad_enabled() and self._lets_go():
+        if params and is_grad_enabled() and self._reshards_after_forward():
             self.packing = _packing(self.group, whole)
             self.packing.__enter__()
 
-    def _lets_go(self) -> bool:
+    def _reshards_after_forward(self) -> bool:
         return not self.is_root if self.reshards is None else bool(self.reshards)
 
     def after(self, module: Module, args: tuple, output: Any) -> Any:
@@ -73,11 +73,11 @@ class _State:
             if not self.to_run:
                 self.reshard()
             if self.is_root:
-                self._let_go_within()
-        output, dtype = self.group.given_out(output), self.policy.output_dtype
+                self._reshard_inner()
+        output, dtype = self.group.convert_outputs(output), self.policy.output_dtype
         return output if dtype is None else tree_map(lambda x: _cast(x, dtype), output)
 
-    def _let_go_within(self) -> None:
+    def _reshard_inner(self) -> None:
         """Reshard inner groups of modules of which some did not run."""
         for state in self.together:
             if state.to_run:

@@ -177,17 +177,17 @@ class ParameterGroup:
 
     def whole_at(self, at: int) -> Tensor:
         """Return one whole parameter, for a backward."""
-        return self.whole_again()[at]
+        return self.gather_again()[at]
 
-    def taken_in(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    def convert_inputs(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """Return a module's arguments unchanged; each rank has its own."""
         return args, kwargs
 
-    def given_out(self, output: Any) -> Any:
+    def convert_outputs(self, output: Any) -> Any:
         """Return a module's results unchanged; each rank has its own."""
         return output
 
-    def whole_again(self) -> list[Tensor]:
+    def gather_again(self) -> list[Tensor]:
         """Return the whole parameters, gathered again for a backward if necessary."""
         if self.whole is None:
             with no_grad():

@@ -113,7 +113,7 @@ class PipelineStage(_PipelineStageBase):
         """Infer the metadata of the outputs by running the module."""
         given = self._first_inputs(args)
         self._stage_meta.inputs = extract_tensor_metas(given)
-        outputs = validate_and_normalize_to_tuple(self._tried(given, kwargs or {}, has_backward))
+        outputs = validate_and_normalize_to_tuple(self._run_module(given, kwargs or {}, has_backward))
         self._stage_meta.outputs = extract_tensor_metas(outputs)
         if self._stage_meta.outputs is None:
             raise PipeliningMetadataError(f"Stage {self.stage_index}: output metadata is required for forward inference.")
@@ -139,7 +139,7 @@ class PipelineStage(_PipelineStageBase):
                                           f"{type(args).__name__}.")
         return tuple([m.to_tensor(self.device) for m in args.forward_metas if m is not None])
 
-    def _tried(self, args: tuple[Tensor, ...], kwargs: dict[str, Any], has_backward: bool) -> Any:
+    def _run_module(self, args: tuple[Tensor, ...], kwargs: dict[str, Any], has_backward: bool) -> Any:
         """Run the module and return its outputs; its buffers stay unchanged."""
         given = {k: v.detach() if isinstance(v, Tensor) else v for k, v in kwargs.items()}
         with buffers_kept(self.submod), set_grad_enabled(has_backward):

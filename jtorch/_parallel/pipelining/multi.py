@@ -94,7 +94,7 @@ class PipelineScheduleMulti(_PipelineSchedule):
     def _step_microbatches(self, arg_mbs: list | None = None, kwarg_mbs: list | None = None, target_mbs: list | None = None,
                            losses: list | None = None, return_outputs: bool = True,
                            loss_kwargs: dict[str, Any] | None = None) -> None:
-        run = self._begun(arg_mbs, kwarg_mbs, target_mbs, losses, return_outputs, loss_kwargs)
+        run = self._begin_step(arg_mbs, kwarg_mbs, target_mbs, losses, return_outputs, loss_kwargs)
         if not self.pipeline_order_with_comms:
             self.pipeline_order_with_comms = self._lowered(self.pipeline_order)
         run.all(self.pipeline_order_with_comms[self.rank], self.pipeline_order_with_comms, self._comp_type_to_function_map)

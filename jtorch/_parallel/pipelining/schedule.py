@@ -115,7 +115,8 @@ class _PipelineSchedule(ABC):
                            loss_kwargs: dict[str, Any] | None = None) -> None:
         """Run a step of microbatches."""
 
-    def _begun(self, arg_mbs: Any, kwarg_mbs: Any, target_mbs: Any, losses: Any, return_outputs: bool, loss_kwargs: Any) -> Run:
+    def _begin_step(self, arg_mbs: Any, kwarg_mbs: Any, target_mbs: Any, losses: Any, return_outputs: bool,
+                    loss_kwargs: Any) -> Run:
         """Check the microbatches, prepare the stages, and return the step."""
         arg_mbs, kwarg_mbs = self._check_inputs(arg_mbs, kwarg_mbs, target_mbs, losses)
         self._initialize(arg_mbs[0], kwarg_mbs[0], None if target_mbs is None else target_mbs[0], loss_kwargs)

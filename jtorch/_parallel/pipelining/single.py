@@ -61,7 +61,7 @@ class PipelineScheduleSingle(_PipelineSchedule):
     def _step_microbatches(self, arg_mbs: list | None = None, kwarg_mbs: list | None = None, target_mbs: list | None = None,
                            losses: list | None = None, return_outputs: bool = True,
                            loss_kwargs: dict[str, Any] | None = None) -> None:
-        self._begun(arg_mbs, kwarg_mbs, target_mbs, losses, return_outputs, loss_kwargs).all(self._actions())
+        self._begin_step(arg_mbs, kwarg_mbs, target_mbs, losses, return_outputs, loss_kwargs).all(self._actions())
         self._update_losses(self._stage, losses)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from jtorch._api.meshes import is_on_mesh, keep_laid, spec_of
 from jtorch._api.torch_function import switched_off
 from jtorch._base.pytree import flatten
-from jtorch._parallel.calls import AS_ITS_PART, check_not_mixed, name_of
+from jtorch._parallel.calls import SAME_FOR_SHARD, check_not_mixed, name_of
 from jtorch._parallel.spmd import dtensor
 from jtorch._parallel.spmd.dtensor import SPMDTensor, wrapped
 from jtorch.device import device
@@ -24,16 +24,16 @@ def run(func: Callable, args: tuple, kwargs: dict) -> Any:
     """Run a function with DTensors of this process's devices among its arguments."""
     name = getattr(func, "__name__", "")
     if name in _OF_MEMORY:
-        return _on_whole(func, args, kwargs)
-    if isinstance(func, MethodWrapperType) or name in AS_ITS_PART:
+        return _run_on_full_tensor(func, args, kwargs)
+    if isinstance(func, MethodWrapperType) or name in SAME_FOR_SHARD:
         return _switched_off(func, args, kwargs)
     if kwargs.get("out") is not None:
         raise NotImplementedError(f"torch.{name} of DTensors with out= is not built")
     check_not_mixed(name_of(func), args, kwargs)
     given = [t for t in flatten((args, kwargs))[0] if isinstance(t, SPMDTensor)]
-    mesh = _common(name, given)
+    mesh = _common_mesh(name, given)
     if name in _TO and given:
-        args, kwargs = _staying(given[0], args, kwargs)
+        args, kwargs = _without_device(given[0], args, kwargs)
     before = [(t._storage, t._storage.generation, t._storage.content().aval.spec) for t in given]
     made = _switched_off(func, args, kwargs)
     for storage, generation, spec in before:
@@ -47,13 +47,13 @@ def _switched_off(func: Callable, args: tuple, kwargs: dict) -> Any:
         return func(*args, **kwargs)
 
 
-def _on_whole(func: Callable, args: tuple, kwargs: dict) -> Any:
+def _run_on_full_tensor(func: Callable, args: tuple, kwargs: dict) -> Any:
     """Run a function that needs the tensor's memory on a copy of the whole tensor on one device."""
     whole = args[0]._whole()
     return getattr(whole, func.__name__)(*args[1:], **kwargs)
 
 
-def _common(name: str, given: list) -> Any:
+def _common_mesh(name: str, given: list) -> Any:
     """Return the mesh of all arguments; their root mesh, if the meshes differ."""
     meshes = list(dict.fromkeys([t._mesh for t in given]))
     if any(m._root != meshes[0]._root for m in meshes):
@@ -70,7 +70,7 @@ def _wrapped(made: Any, mesh: Any, like: Any) -> Any:
     return made
 
 
-def _staying(x: SPMDTensor, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+def _without_device(x: SPMDTensor, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     """Return the arguments of ``to`` without a device of the mesh's type, on which the tensor already is."""
     def is_there(a: Any) -> bool:
         return isinstance(a, (str, device)) and device(a).type == x._mesh.device_type

@@ -72,7 +72,7 @@ class SPMDGroup:
         with no_grad():
             return self.params[at].whole(self.params[at].sharded, self.policy.param_dtype)
 
-    def taken_in(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    def convert_inputs(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """Convert a module's plain inputs to DTensors, split along their first dim if it divides evenly."""
         given = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
         self.gives_plain = bool(given) and not any(isinstance(t, DTensor) for t in given)
@@ -84,7 +84,7 @@ class SPMDGroup:
         splits = x.dim() and is_even(x.shape[0], self.mesh)
         return distributed(x, self.mesh, (Shard(0) if splits else Replicate(),) * self.mesh.ndim)
 
-    def given_out(self, output: Any) -> Any:
+    def convert_outputs(self, output: Any) -> Any:
         """Convert a module's outputs to plain tensors, if its inputs were plain."""
         if not self.gives_plain:
             return output

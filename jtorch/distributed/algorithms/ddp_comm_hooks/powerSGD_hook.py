@@ -95,7 +95,7 @@ class PowerSGDState:
 
     # ------------------------------------------------------------ a bucket, in the order of a backward
 
-    def _counted(self, bucket: Any, before: int, after: int) -> None:
+    def _count_sent(self, bucket: Any, before: int, after: int) -> None:
         """Add to the compression statistics, and log them every ``compression_stats_logging_frequency`` backwards."""
         self.total_numel_before_compression += before
         self.total_numel_after_compression += after
@@ -104,7 +104,7 @@ class PowerSGDState:
                         self.iter, *self.compression_stats())
             self.next_stats_report = self.iter + self.compression_stats_logging_frequency
 
-    def _fed_back(self, index: int, flat: Any) -> Any:
+    def _add_error(self, index: int, flat: Any) -> Any:
         """Add the previous error of the bucket to ``flat``; return a copy of the sum if error feedback needs one."""
         if not self.use_error_feedback:
             return None
@@ -154,17 +154,17 @@ def powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
     if state.iter < state.start_powerSGD_iter:
         state.maybe_increase_iter(bucket)
         return allreduce_hook(group, bucket)
-    given = state._fed_back(bucket.index(), flat)
-    whole, batches = _divided(state, bucket)
+    given = state._add_error(bucket.index(), flat)
+    whole, batches = _divide_gradients(state, bucket)
     with_p, with_q = _rounds(state, bucket, batches, given, flat, state.orthogonalization_epsilon)
 
     def with_whole(done: Any) -> Any:
         if whole:
             for t, mean in zip(whole, unflattened(done.value()[0].div_(group.size()), whole), strict=True):
                 t.copy_(mean)
-        return _begun(state.p_memory_dict[bucket.index()], group).wait()
+        return _begin_sum(state.p_memory_dict[bucket.index()], group).wait()
     sent = flattened(whole) if whole else functions.empty(0, dtype=flat.dtype, device=flat.device)
-    return _begun(sent, group).then(with_whole).then(with_p).then(with_q)
+    return _begin_sum(sent, group).then(with_whole).then(with_p).then(with_q)
 
 
 def batched_powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
@@ -175,10 +175,10 @@ def batched_powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
         return allreduce_hook(group, bucket)
     n, side = flat.numel(), math.ceil(math.sqrt(flat.numel()))
     padded = functions.cat([flat, functions.zeros(side * side - n, dtype=flat.dtype, device=flat.device)])
-    state._counted(bucket, n, 2 * side * state.matrix_approximation_rank)
-    given, square = state._fed_back(bucket.index(), padded), padded.view(side, side)
+    state._count_sent(bucket, n, 2 * side * state.matrix_approximation_rank)
+    given, square = state._add_error(bucket.index(), padded), padded.view(side, side)
     with_p, with_q = _rounds(state, bucket, [(square.unsqueeze(0), [square])], given, padded, 0)
-    summed = _begun(state.p_memory_dict[bucket.index()], group)
+    summed = _begin_sum(state.p_memory_dict[bucket.index()], group)
     return summed.then(with_p).then(with_q).then(lambda _: flat.copy_(padded[:n]))
 
 
@@ -204,7 +204,7 @@ def _rounds(state: PowerSGDState, bucket: Any, batches: list, given: Any, sent: 
         for (m, _), p, q in zip(batches, ps, qs, strict=True):
             _orthogonalize(p, epsilon)
             q.copy_(m.transpose(1, 2) @ p)
-        return _begun(state.q_memory_dict[index], group).wait()
+        return _begin_sum(state.q_memory_dict[index], group).wait()
 
     def with_q(done: Any) -> Any:
         done.value()[0].div_(group.size())
@@ -216,12 +216,12 @@ def _rounds(state: PowerSGDState, bucket: Any, batches: list, given: Any, sent: 
     return with_p, with_q
 
 
-def _begun(memory: Any, group: Any) -> Any:
+def _begin_sum(memory: Any, group: Any) -> Any:
     """Begin to sum ``memory`` over the ranks; return the future of a list with ``memory``."""
     return all_reduce(memory, group=group, async_op=True).get_future()      # type: ignore[union-attr]
 
 
-def _divided(state: PowerSGDState, bucket: Any) -> tuple[list, list]:
+def _divide_gradients(state: PowerSGDState, bucket: Any) -> tuple[list, list]:
     """Return the gradients that are sent in full, and the others as batches of matrices with their gradients."""
     whole: list = []
     by_shape: dict[tuple, list] = defaultdict(list)
@@ -233,7 +233,7 @@ def _divided(state: PowerSGDState, bucket: Any) -> tuple[list, list]:
         fits = thin * state.min_compression_rate < n * m
         (by_shape[n, m].append(matrix) if fits else whole.append(gradient))
         before, after = before + n * m, after + (thin if fits else n * m)
-    state._counted(bucket, before, after)
+    state._count_sent(bucket, before, after)
     together = list(by_shape.values())
     if not state.batch_tensors_with_same_shape:
         together = [[matrix] for alike in together for matrix in alike]

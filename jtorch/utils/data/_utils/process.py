@@ -76,7 +76,7 @@ class Processes:
             self.members[i].join(1)
         pids = ", ".join(str(self.members[i].pid) for i in workers)
         error = RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly")
-        error.__cause__ = RuntimeError(_how(self.members[workers[0]]))
+        error.__cause__ = RuntimeError(_exit_text(self.members[workers[0]]))
         return error
 
     def stop(self, worker_id: int) -> None:
@@ -97,7 +97,7 @@ class Processes:
         self.folders.remove()
 
 
-def _how(member: Any) -> str:
+def _exit_text(member: Any) -> str:
     code = member.exitcode
     if code is not None and code < 0:
         return f"DataLoader worker (pid {member.pid}) is killed by signal: {signal.strsignal(-code)}. "
@@ -113,7 +113,7 @@ def _prepared(job: Job, context: Any, names: share.Names, held: list) -> Any:
     value.
     """
     if context is not None:
-        return _as_told(job, context, names)
+        return _for_context(job, context, names)
     try:
         sent, of_main = share.dumps(job, names, held=held)
     except _PICKLING as error:
@@ -136,7 +136,7 @@ def _by_value(job: Job, names: share.Names, held: list, error: Exception | None)
                      "it uses what the program itself defines, outside of `if __name__ == \"__main__\":`") from error
 
 
-def _as_told(job: Job, context: Any, names: share.Names) -> Any:
+def _for_context(job: Job, context: Any, names: share.Names) -> Any:
     if context.get_start_method() == "fork":
         return job, None, False
     try:
