@@ -66,7 +66,10 @@ def _check(input: Any, weight: Any, offset: Any, mask: Any, parts: int, use_mask
 @op(name="torchvision.deform_conv2d", **_FACTS)
 def deform_conv2d(input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor, geometry: tuple, groups: int,
                   offset_groups: int, use_mask: bool):
-    """Return a deformable convolution; ``geometry`` is (stride, padding, dilation). See torchvision.ops.deform_conv2d."""
+    """Return a deformable convolution; ``geometry`` is (stride, padding, dilation).
+
+    See torchvision.ops.deform_conv2d.
+    """
     _check(input, weight, offset, mask, offset_groups, use_mask)
     return _deform(input, weight, offset, mask, bias, geometry, groups, offset_groups, use_mask)
 
