@@ -45,7 +45,19 @@ def all_gather_object(object_list: list, obj: Any, group: Any = None) -> None:
 
 def gather_object(obj: Any, object_gather_list: list | None = None, dst: int | None = None, group: Any = None,
                   group_dst: int | None = None) -> None:
-    """Fill the list of rank ``dst`` with the objects of all ranks. See torch.distributed.gather_object."""
+    """Fill the list of rank ``dst`` with the objects of all ranks. See torch.distributed.gather_object.
+
+    Args:
+        obj: this rank's object, which can be pickled.
+        object_gather_list: on rank ``dst``, the list, whose elements are replaced; None on the others.
+        dst: the global rank that receives; 0, if neither it nor ``group_dst`` is given.
+        group: the ranks; all, if None.
+        group_dst: the receiver's rank in the group, in place of ``dst``.
+
+    Raises:
+        ValueError: a list on another rank than ``dst``, or none on ``dst``.
+
+    """
     def do(pg: ProcessGroup) -> None:
         at = collectives._group_rank_of(pg, dst, group_dst, "dst", 0)
         if (pg.rank() == at) != (object_gather_list is not None):
@@ -79,7 +91,19 @@ def broadcast_object_list(object_list: list, src: int | None = None, group: Any 
 
 def scatter_object_list(scatter_object_output_list: list, scatter_object_input_list: list | None = None, src: int | None = None,
                         group: Any = None, group_src: int | None = None) -> None:
-    """Send each rank its object of rank ``src``'s list. See torch.distributed.scatter_object_list."""
+    """Send each rank its object of rank ``src``'s list. See torch.distributed.scatter_object_list.
+
+    Args:
+        scatter_object_output_list: a list with at least one element; the first becomes this rank's object.
+        scatter_object_input_list: on rank ``src``, an object for each rank.
+        src: the global rank that sends; 0, if neither it nor ``group_src`` is given.
+        group: the ranks; all, if None.
+        group_src: the sender's rank in the group, in place of ``src``.
+
+    Raises:
+        ValueError: an output that is no list, or is empty.
+
+    """
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
 
@@ -92,7 +116,16 @@ def scatter_object_list(scatter_object_output_list: list, scatter_object_input_l
 
 def send_object_list(object_list: list, dst: int | None = None, group: Any = None, device: Any = None,
                      group_dst: int | None = None) -> None:
-    """Send a list of objects to a rank. See torch.distributed.send_object_list."""
+    """Send a list of objects to a rank. See torch.distributed.send_object_list.
+
+    Args:
+        object_list: objects that can be pickled.
+        dst: the receiver's global rank.
+        group: the group; all ranks, if None.
+        device: accepted and ignored.
+        group_dst: the receiver's rank in the group, in place of ``dst``.
+
+    """
     data = np.frombuffer(pickle.dumps(object_list), np.uint8)
     for array in (np.array([data.size], np.int64), data):
         send(tensor_of(array), dst, group, group_dst=group_dst)
@@ -100,7 +133,19 @@ def send_object_list(object_list: list, dst: int | None = None, group: Any = Non
 
 def recv_object_list(object_list: list, src: int | None = None, group: Any = None, device: Any = None,
                      group_src: int | None = None) -> int:
-    """Receive a list of objects, and return the sender's rank. See torch.distributed.recv_object_list."""
+    """Receive a list of objects. See torch.distributed.recv_object_list.
+
+    Args:
+        object_list: the list, whose elements are replaced.
+        src: the sender's global rank; any rank, if neither it nor ``group_src`` is given.
+        group: the group; all ranks, if None.
+        device: accepted and ignored.
+        group_src: the sender's rank in the group, in place of ``src``.
+
+    Returns:
+        The sender's rank.
+
+    """
     size = tensor_of(np.zeros(1, np.int64))
     rank = recv(size, src, group, group_src=group_src)
     data = tensor_of(np.zeros(int(size.item()), np.uint8))      # type: ignore[attr-defined]

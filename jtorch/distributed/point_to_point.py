@@ -178,7 +178,17 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
 
 
 class P2POp:
-    """A send or receive of ``batch_isend_irecv``. See torch.distributed.P2POp."""
+    """A send or receive of ``batch_isend_irecv``. See torch.distributed.P2POp.
+
+    Args:
+        op: ``isend`` or ``irecv``.
+        tensor: the tensor to send or to receive into.
+        peer: the other side's global rank.
+        group: the group; all ranks, if None.
+        tag: matches the messages of sender and receiver.
+        group_peer: the other side's rank in the group, in place of ``peer``.
+
+    """
 
     def __init__(self, op: Callable, tensor: Tensor, peer: int | None = None, group: Any = None, tag: int = 0,
                  group_peer: int | None = None):
@@ -195,7 +205,18 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Begin several sends and receives, and return their Works. See torch.distributed.batch_isend_irecv."""
+    """Begin several sends and receives. See torch.distributed.batch_isend_irecv.
+
+    Args:
+        p2p_op_list: the sends and receives.
+
+    Returns:
+        Their Works.
+
+    Raises:
+        ValueError: an empty list, or elements that are no P2POp.
+
+    """
     if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
     works = [op.op(op.tensor, None, op.group, op.tag, op.group_peer) for op in p2p_op_list]

@@ -18,7 +18,18 @@ from jtorch.tensor import Tensor
 
 @dataclass
 class StateDictOptions:
-    """Options for getting and setting state dicts. See torch.distributed.checkpoint.state_dict.StateDictOptions."""
+    """Options for getting and setting state dicts. See torch.distributed.checkpoint.state_dict.StateDictOptions.
+
+    Args:
+        full_state_dict: whether to gather whole tensors.
+        cpu_offload: whether only the first rank gets the whole tensors.
+        ignore_frozen_params: whether to omit parameters that do not require grad.
+        keep_submodule_prefixes: accepted and ignored.
+        strict: whether missing and unexpected names are errors.
+        broadcast_from_rank0: whether only the first rank has the state dict to load.
+        flatten_optimizer_state_dict: whether an optimizer's state dict is flat.
+
+    """
 
     full_state_dict: bool = False
     cpu_offload: bool = False
@@ -57,7 +68,21 @@ def _entries(model: Module) -> dict[str, Any]:
 
 def get_model_state_dict(model: Module, *, submodules: set | None = None,
                          options: StateDictOptions | None = None) -> dict[str, Any]:
-    """Return a model's state dict. See torch.distributed.checkpoint.state_dict.get_model_state_dict."""
+    """Return a model's state dict. See torch.distributed.checkpoint.state_dict.get_model_state_dict.
+
+    Args:
+        model: the module; names lose the prefixes of wrappers.
+        submodules: not built.
+        options: the options.
+
+    Returns:
+        Tensors without history by name; DTensors unless ``full_state_dict`` is set.
+
+    >>> from jtorch.distributed.checkpoint.state_dict import get_model_state_dict
+    >>> list(get_model_state_dict(torch.nn.Linear(2, 1)))
+    ['weight', 'bias']
+
+    """
     options = _checked(options)
     if submodules:
         raise NotImplementedError("get_model_state_dict: submodules is not built; give the submodule as the model")
@@ -85,7 +110,17 @@ def _broadcast_tree(tree: Any, options: StateDictOptions) -> Any:
 
 
 def set_model_state_dict(model: Module, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None) -> Any:
-    """Load a model's state dict. See torch.distributed.checkpoint.state_dict.set_model_state_dict."""
+    """Load a model's state dict. See torch.distributed.checkpoint.state_dict.set_model_state_dict.
+
+    Args:
+        model: the module.
+        model_state_dict: a state dict of ``get_model_state_dict``; whole tensors are sharded as the parameters are.
+        options: the options.
+
+    Returns:
+        The missing and unexpected keys.
+
+    """
     options = _checked(options)
     given = _broadcast_tree(model_state_dict, options)
     targets = _entries(model)
@@ -124,7 +159,18 @@ def _names(model: Module) -> dict[int, str]:
 
 def get_optimizer_state_dict(model: Module, optimizers: Any, *, submodules: set | None = None,
                              options: StateDictOptions | None = None) -> dict[str, Any]:
-    """Return the state dict of optimizers. See torch.distributed.checkpoint.state_dict.get_optimizer_state_dict."""
+    """Return the state dict of optimizers. See torch.distributed.checkpoint.state_dict.get_optimizer_state_dict.
+
+    Args:
+        model: the module whose parameters the optimizers update.
+        optimizers: an optimizer, or several.
+        submodules: accepted and ignored.
+        options: the options.
+
+    Returns:
+        The states and groups by parameter names.
+
+    """
     options, of = _checked(options), _names(model)
     made: dict[str, Any] = {"state": {}, "param_groups": []}
     for optimizer in _optimizers(optimizers):
@@ -145,7 +191,15 @@ def _flat(nested: dict[str, Any]) -> dict[str, Any]:
 
 def set_optimizer_state_dict(model: Module, optimizers: Any, optim_state_dict: dict[str, Any], *,
                              options: StateDictOptions | None = None) -> None:
-    """Load the state dict of optimizers. See torch.distributed.checkpoint.state_dict.set_optimizer_state_dict."""
+    """Load the state dict of optimizers. See torch.distributed.checkpoint.state_dict.set_optimizer_state_dict.
+
+    Args:
+        model: the module whose parameters the optimizers update.
+        optimizers: an optimizer, or several.
+        optim_state_dict: a state dict of ``get_optimizer_state_dict``.
+        options: the options.
+
+    """
     options, of = _checked(options), _names(model)
     given = _broadcast_tree(optim_state_dict, options)
     for optimizer in _optimizers(optimizers):
