@@ -4,8 +4,9 @@ from __future__ import annotations
 import pytest
 
 MODULES = """distributed.barriers distributed.collectives distributed.device_mesh distributed.fsdp.wrap distributed.membership
-    distributed.objects distributed.store distributed.tcp_store _parallel.checkpoint.loading _parallel.checkpoint.saving _parallel.checkpoint.state_dict
-    _parallel.create _parallel.dtensor _parallel.fsdp.fully_shard _parallel.modules _parallel.pipelining.microbatch""".split()
+    distributed.objects distributed.store distributed.tcp_store _parallel.checkpoint.loading _parallel.checkpoint.saving
+    _parallel.checkpoint.state_dict _parallel.create _parallel.dtensor _parallel.fsdp.fully_shard _parallel.modules
+    _parallel.pipelining.microbatch""".split()
 PROGRAM = """
 import doctest, importlib, sys, warnings
 import jtorch as torch
