@@ -36,8 +36,8 @@ ParameterGroup: Any
 ShardedParameter: Any
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return tensors joined along a dim they have. See torch.cat."""
-def own(x: Tensor, dim: builtins.int, group: Any) -> Tensor:
-    """This rank's part."""
+def local_shard(x: Tensor, dim: builtins.int, group: Any) -> Tensor:
+    """Return this rank's shard along ``dim`` of a tensor that all ranks have."""
 @overload
 def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
