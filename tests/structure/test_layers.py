@@ -84,7 +84,8 @@ LAYERS = [
     "export",           # models as StableHLO
     "onnx",             # models as ONNX
     "fx",               # graphs of modules: traced, changed, written as Python
-    "_import_hook",        # ``import torch`` as this package, by PyTorch's module paths
+    "_import_hook",     # ``import torch`` as this package, by PyTorch's module paths
+    "_as_torch",        # the earlier name of _import_hook
     "__init__",
     "install",          # ``import torch`` for a whole environment; a self-test
     "__main__",
