@@ -8,7 +8,7 @@ MODULES = """distributed.barriers distributed.collectives distributed.device_mes
     _parallel.checkpoint.state_dict _parallel.create _parallel.dtensor _parallel.fsdp.fully_shard _parallel.modules
     _parallel.pipelining.microbatch""".split()
 PROGRAM = """
-import doctest, importlib, sys, warnings
+import doctest, importlib, os, sys, warnings
 import jtorch as torch
 warnings.simplefilter("ignore")
 runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
@@ -20,7 +20,8 @@ for name in {modules}:
     for test in tests:
         runner.run(test, out=sys.stderr.write)
 assert not runner.failures
-print("run:", runner.tries)
+print("run:", runner.tries, flush=True)
+os._exit(0)     # at a usual exit the services and clients of all the jobs end in no order, and JAX aborts the process
 """
 
 
