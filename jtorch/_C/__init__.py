@@ -16,6 +16,7 @@ from jtorch._base.generator import Generator as Generator
 from jtorch._base.refused import refused as _refused
 from jtorch._base.size import Size as Size
 from jtorch._C import _autograd as _autograd
+from jtorch._C import _cpu as _cpu
 from jtorch._C import _distributed_c10d as _distributed_c10d
 from jtorch._C import _distributed_rpc as _distributed_rpc
 from jtorch._C import _functions as _functions
@@ -25,15 +26,12 @@ from jtorch._C import _profiler as _profiler
 from jtorch._C import graphs as _graphs
 from jtorch._C.graphs import Block as Block
 from jtorch._C.graphs import CompilationUnit as CompilationUnit
-from jtorch._C.graphs import Graph as Graph
-from jtorch._C.graphs import Node as Node
 from jtorch._C.graphs import PyTorchFileReader as PyTorchFileReader
 from jtorch._C.graphs import PyTorchFileWriter as PyTorchFileWriter
 from jtorch._C.graphs import ScriptFunction as ScriptFunction
 from jtorch._C.graphs import ScriptMethod as ScriptMethod
 from jtorch._C.graphs import ScriptModule as ScriptModule
 from jtorch._C.graphs import ScriptObject as ScriptObject
-from jtorch._C.graphs import Value as Value
 from jtorch._library.dispatch_keys import AutoDispatchBelowAutograd as _AutoDispatchBelowAutograd  # noqa: F401
 from jtorch._library.dispatch_keys import DispatchKey as DispatchKey
 from jtorch._library.dispatch_keys import DispatchKeySet as DispatchKeySet
@@ -48,6 +46,10 @@ from jtorch.device import get_default_device as _default_device
 from jtorch.dtype import dtype as dtype
 from jtorch.engine.mapped import is_running as _a_vmap_is_running
 from jtorch.futures import Future as Future
+from jtorch.jit import _tracer as _tracer
+from jtorch.jit._graph import Graph as Graph
+from jtorch.jit._graph import Node as Node
+from jtorch.jit._graph import Value as Value
 from jtorch.no_grad import mode as _mode
 from jtorch.ops.linalg import LinAlgError as _LinAlgError  # noqa: F401 (PyTorch's name)
 from jtorch.tape import running as _running
@@ -111,13 +113,14 @@ def _is_torch_function_mode_enabled() -> bool:
     return bool(_protocol.state.modes) and not _protocol.state.all_off
 
 
-def _get_tracing_state() -> None:
-    """Return None: no TorchScript program is being traced."""
+def _get_tracing_state() -> Any:
+    """Return the tracer that records a graph in this thread, or None."""
+    return _tracer.active.tracer
 
 
 def _is_tracing() -> bool:
-    """Return False: ``torch.jit.trace`` records no program of operators while a function runs."""
-    return False
+    """Return whether a graph of operators is being recorded in this thread."""
+    return _tracer.active.tracer is not None
 
 
 def _set_tracing_state(state: None) -> None:

@@ -7,6 +7,8 @@ import jax
 
 from jtorch._base.not_built import placeholder
 from jtorch.engine.mapped import is_mapped
+from jtorch.func._vmap import add_batch_dim as _add_batch_dim  # noqa: F401
+from jtorch.func._vmap import remove_batch_dim as _remove_batch_dim  # noqa: F401
 from jtorch.storage import value_of
 from jtorch.tensor import Tensor
 
@@ -37,6 +39,5 @@ def get_unwrapped(t: Any) -> Any:
     return t
 
 
-_add_batch_dim, _remove_batch_dim, _vmap_increment_nesting, _vmap_decrement_nesting = (
-    placeholder("_C._functorch", name) for name in (
-        "_add_batch_dim", "_remove_batch_dim", "_vmap_increment_nesting", "_vmap_decrement_nesting"))
+_vmap_increment_nesting, _vmap_decrement_nesting = (
+    placeholder("_C._functorch", name) for name in ("_vmap_increment_nesting", "_vmap_decrement_nesting"))

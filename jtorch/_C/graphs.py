@@ -26,18 +26,6 @@ class ScriptModule(_OfScripts):
     """The C++ part of a compiled module."""
 
 
-class Graph(_OfScripts):
-    """A compiled program."""
-
-
-class Value(_OfScripts):
-    """A value of a compiled program."""
-
-
-class Node(_OfScripts):
-    """An operation of a compiled program."""
-
-
 class Block(_OfScripts):
     """A part of a compiled program."""
 

@@ -118,7 +118,7 @@ def _check_created(c: Call, out: Any) -> None:
 def _call_dynamic(op: Op, template: tuple, flat: list):
     """Run an op whose result shape depends on values. It runs at once on the host."""
     if seam.aten is not None:
-        seen = seam.aten.dynamic(op, template, flat)
+        seen = seam.aten.dynamic(op, template, flat, lambda: _call_dynamic(op, template, flat))
         if seen is not None:
             return seen if seen.__class__ is not list else named(call_of(op, template), seen)
     arrays = [t if t.__class__ in NUMBERS else t._numpy_copy() for t in flat]

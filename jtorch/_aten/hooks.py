@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from jtorch import engine, storage
@@ -23,18 +24,45 @@ from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, T
 from jtorch.tensor import Tensor
 
-dropout, recurrent = networks.dropout, networks.recurrent
+dropout = networks.dropout
 backward, accumulate, ones_like = backwards.backward, backwards.accumulate, backwards.ones_like
 
 
 def is_on() -> bool:
-    """Return whether a mode is on in this thread."""
-    return bool(state.modes) and not state.off
+    """Return whether a mode or a tracer is on in this thread."""
+    return (bool(state.modes) and not state.off) or state.tracer is not None
 
 
 def is_walk_seen() -> bool:
     """Return whether a mode sees a backward's calls, or gradients may be tensors of classes with ``__torch_dispatch__``."""
     return is_on() or history.has_nodes
+
+
+def _traced(hook: Callable) -> Callable:
+    """Let the thread's tracer record a call before it is decomposed."""
+    @functools.wraps(hook)
+    def recorded(c: Call, flat: Any, *rest: Any) -> Any:
+        made = state.tracer.op(hook.__name__, c, flat, rest) if state.tracer is not None else None
+        return hook(c, flat, *rest) if made is None else made
+    return recorded
+
+
+def recurrent(mode: str, run: Callable[[], Any], input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int,
+              dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> Any:
+    """Dispatch a recurrent network; ``run`` computes it directly."""
+    if state.tracer is not None:
+        states = list(hx) if mode == "lstm" else hx[0]
+        given = [input, states, list(params), has_biases, num_layers, dropout, train, bidirectional, batch_first]
+        made = state.tracer.recurrent(mode, run, given)
+        if made is not None:
+            return made
+    rate = dropout if train else 0.0
+    return networks.recurrent(mode, input, hx, params, has_biases, num_layers, rate, bidirectional, batch_first)
+
+
+def python_function(name: str, args: tuple, apply: Callable[[], Any]) -> Any:
+    """Record a ``torch.autograd.Function`` as one node while a tracer is on."""
+    return None if state.tracer is None else state.tracer.function(name, args, apply)
 
 
 def _decomposed(c: Call, flat: Any) -> Any:
@@ -55,6 +83,7 @@ def _refuse(c: Call, flat: Any) -> None:
                                       "that __torch_dispatch__ could get")
 
 
+@_traced
 def call(c: Call, flat: Any) -> Any:
     """Dispatch a call of an op, with its history."""
     if not takes_over(flat):
@@ -72,6 +101,7 @@ def _asked(named: Named) -> Any:
     return ask(named.func, named.args, named.kwargs)
 
 
+@_traced
 def call_writing(c: Call, flat: Any, targets: Any) -> Any:
     """Dispatch a call that also writes into some arguments."""
     if not takes_over(flat):
@@ -87,6 +117,7 @@ def call_writing(c: Call, flat: Any, targets: Any) -> Any:
     return outs[0] if len(outs) == 1 else tuple(outs)
 
 
+@_traced
 def call_view(c: Call, flat: Any) -> Any:
     """Dispatch a view op."""
     if not takes_over(flat):
@@ -109,6 +140,7 @@ def _is_cut_off(t: Tensor) -> bool:
     return t._node is None and not t._requires_grad
 
 
+@_traced
 def call_inplace(c: Call, flat: Any, name: str | None) -> Any:
     """Dispatch an in-place call."""
     if not takes_over(flat):
@@ -186,9 +218,14 @@ def _by_operator() -> dict[str, str]:
     return {plain_name(name): name for name in OPS}
 
 
-def dynamic(op: Any, template: tuple, flat: Any) -> Any:
-    """Dispatch a call whose result shape depends on values."""
-    return call(engine.call_of(op, template), flat)
+def dynamic(op: Any, template: tuple, flat: Any, run: Callable[[], Any]) -> Any:
+    """Dispatch a call whose result shape depends on values; ``run`` computes it directly."""
+    c = engine.call_of(op, template)
+    if state.tracer is not None:
+        made = state.tracer.op("dynamic", c, flat, (run,))
+        if made is not None:
+            return made
+    return call(c, flat)
 
 
 install(__import__("sys").modules[__name__])

@@ -18,6 +18,7 @@ class _State(threading.local):
         self.modes: list = []       # innermost last
         self.off = 0                # the number of blocks that switch modes and classes off
         self.inside = 0             # the number of handlers that are running
+        self.tracer: Any = None     # records the thread's calls as a graph
 
 
 state = _State()
@@ -64,6 +65,23 @@ def pop() -> Any:
         _entered -= 1
         _tell()
     return left
+
+
+@contextlib.contextmanager
+def traced_by(tracer: Any) -> Iterator[None]:
+    """Send the thread's calls to a tracer before they are decomposed."""
+    global _entered
+    before, state.tracer = state.tracer, tracer
+    with _lock:
+        _entered += 1
+        _tell()
+    try:
+        yield
+    finally:
+        state.tracer = before
+        with _lock:
+            _entered -= 1
+            _tell()
 
 
 @contextlib.contextmanager

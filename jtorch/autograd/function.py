@@ -11,7 +11,7 @@ from typing import Any
 
 from jtorch import tape
 from jtorch._backward.view_history import edge_of, note_version, requires_grad, start_history
-from jtorch._base import warned
+from jtorch._base import seam, warned
 from jtorch._nodes import tangents
 from jtorch._nodes.hooks import as_tensor, as_value
 from jtorch._nodes.version_errors import FREED
@@ -268,6 +268,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if kwargs:
             args = _in_place(cls, args, kwargs)
         inputs = [a for a in args if isinstance(a, Tensor)]
+        if seam.aten is not None:
+            seen = seam.aten.python_function(cls.__name__, args, lambda: cls._apply(args, inputs))
+            if seen is not None:
+                return seen
         if any(aval_of(t).traced for t in inputs):
             from jtorch.autograd.function_traced import apply_traced, with_history
             traced = apply_traced(cls, args)

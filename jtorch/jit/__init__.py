@@ -59,7 +59,26 @@ class TopLevelTracedModule(TracedModule):
 ScriptFunction, CompilationUnit = (placeholder("jit", n) for n in ("ScriptFunction", "CompilationUnit"))
 
 
-_get_trace_graph = placeholder("jit", "_get_trace_graph")
+def _get_trace_graph(f: Callable, args: Any = (), kwargs: Any = None, strict: bool = True, _force_outplace: bool = False,
+                     return_inputs: bool = False, _return_inputs_states: bool = False) -> Any:
+    """Record the operators that a module calls: (graph, output). See torch.jit._get_trace_graph.
+
+    Sizes of tensors are numbers while it runs, so the graph has them as constants.
+    """
+    from jtorch.jit._tracer import traced
+    given = args if builtins.isinstance(args, tuple) else (args,)
+    kept = list(_unique_state_dict(f, keep_vars=True).values()) if builtins.isinstance(f, Module) else []
+    if _return_inputs_states:
+        raise NotImplementedError("torch.jit._get_trace_graph(_return_inputs_states=True) is not built")
+    graph, out = traced(f, given, kwargs or {}, kept)
+    return (graph, out, (*given, *kept)) if return_inputs else (graph, out)
+
+
+def _unique_state_dict(module: Any, keep_vars: bool = False) -> dict[str, Any]:
+    """The state of a module, each parameter and buffer once. See torch.jit._unique_state_dict."""
+    seen: set[int] = set()
+    kept = {k: v for k, v in module.state_dict(keep_vars=True).items() if not (id(v) in seen or seen.add(id(v)))}  # type: ignore[func-returns-value]
+    return kept if keep_vars else {k: v.detach() for k, v in kept.items()}
 
 
 class TracerWarning(Warning):
@@ -153,7 +172,10 @@ def is_scripting() -> bool:
     return False
 
 
-is_tracing = is_scripting
+def is_tracing() -> bool:
+    """Whether ``_get_trace_graph`` is recording; ``trace`` records nothing. See torch.jit.is_tracing."""
+    from jtorch.jit._tracer import active
+    return active.tracer is not None
 
 
 def fork(func: Callable, *args: Any, **kwargs: Any) -> Any:

@@ -11,8 +11,10 @@ from jtorch._aten.asking import has_taker, takes_over
 from jtorch._aten.composites.losses import multiplied
 from jtorch._aten.composites.rules import composite
 from jtorch._aten.history import operated
+from jtorch._aten.stack import state
+from jtorch.dispatch import call
 from jtorch.engine import call_of
-from jtorch.ops.registry import OPS, T
+from jtorch.ops.registry import OPS, T, freeze
 
 # ---------------------------------------------------------------- dropout
 
@@ -119,7 +121,7 @@ def _multi_head_attention(query: Any, key: Any, value: Any, weights: Any, in_bia
     if add_zero_attn:
         k, v = (torch.cat([x, torch.zeros((batch * num_heads, 1, head), dtype=x.dtype, device=x.device)], 1) for x in (k, v))
     mask = _merged(attn_mask, padding_mask, batch, num_heads, k.shape[1], q)
-    attend = _with_weights if need_weights or kept is not None else _without_weights
+    attend = _with_weights if need_weights or (kept is not None and state.tracer is None) else _without_weights
     out, w = attend(q, k, v, mask, kept, dropout_p, is_causal, batch, num_heads)
     out = F.linear(out, out_weight, out_bias).view((time, batch, out_weight.shape[0]))
     if not need_weights:
@@ -168,8 +170,15 @@ def _without_weights(q: Any, k: Any, v: Any, mask: Any, kept: Any, dropout_p: fl
     if mask is not None:
         mask = mask.unsqueeze(0) if mask.shape[0] == 1 else mask.view(batch, heads, -1, k.shape[1])
     q, k, v = (x.view(batch, heads, x.shape[1], head) for x in (q, k, v))
-    made: Any = F.scaled_dot_product_attention(q, k, v, mask, 0.0, is_causal)
+    made: Any = (F.scaled_dot_product_attention(q, k, v, mask, 0.0, is_causal) if kept is None
+                 else _with_kept(q, k, v, mask, kept, dropout_p, is_causal))
     return made.permute(2, 0, 1, 3).reshape(batch * time, heads * head), None
+
+
+def _with_kept(q: Any, k: Any, v: Any, mask: Any, kept: Any, dropout_p: float, is_causal: bool) -> Any:
+    """Attention with dropout whose mask is drawn, as one operator."""
+    marks = (T, T, T, T, None if mask is None else T, freeze(dropout_p), is_causal, freeze(None), False)
+    return call(call_of(OPS["_attention_with_dropout_mask"], marks), [q, k, v, kept.bool(), *([] if mask is None else [mask])])
 
 
 # ---------------------------------------------------------------- recurrent networks

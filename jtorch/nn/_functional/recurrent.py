@@ -24,8 +24,8 @@ def run(mode: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tenso
         has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> list[Tensor]:
     """Return a recurrent network's output and last states. With ``batch_sizes``, the input is packed rows."""
     if seam.aten is not None and batch_sizes is None:
-        seen = seam.aten.recurrent(mode, input, hx, params, has_biases, num_layers, dropout if train else 0.0, bidirectional,
-                                   batch_first)
+        given = hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+        seen = seam.aten.recurrent(mode, lambda: run(mode, input, None, *given), input, *given)
         if seen is not None:
             return seen
     masks = _masks(input, batch_sizes, hx[0], num_layers, dropout, bidirectional, batch_first) if dropout and train else []

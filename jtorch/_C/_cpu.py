@@ -1,0 +1,7 @@
+"""torch._C._cpu: which instructions the CPU has."""
+from jtorch._base.cpu_flags import capabilities as _get_cpu_capability  # noqa: F401
+
+
+def _init_amx() -> bool:
+    """False: no tiles of AMX are used."""
+    return False
