@@ -5,7 +5,11 @@ from typing import Any
 
 from jtorch._base.not_built import placeholder
 from jtorch._base.pytree import flatten, spread, unflatten
+from jtorch.engine.mapped import is_mapped
 from jtorch.func._vmap import _name
+from jtorch.func._vmap import add_batch_dim as _add_batch_dim  # noqa: F401
+from jtorch.func._vmap import remove_batch_dim as _remove_batch_dim
+from jtorch.storage import value_of
 from jtorch.tensor import Tensor as Tensor
 
 tree_flatten, tree_unflatten, _get_name = flatten, unflatten, _name
@@ -17,8 +21,18 @@ def _broadcast_to_and_flatten(tree: Any, treespec: Any, is_leaf: Any = None) -> 
     return spread(tree, treespec)
 
 
-(_add_batch_dim, _remove_batch_dim, _maybe_remove_batch_dim, _unwrap_batched, _create_batched_inputs, _process_batched_inputs,
- _validate_and_get_batch_size) = (
+def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: Any, batch_size: int, out_dim: int | None) -> Any:
+    """The samples of a result along ``out_dim``; a result that is not mapped as it is where that is None."""
+    if out_dim is None:
+        if isinstance(batched_output, Tensor) and is_mapped(value_of(batched_output.detach())):
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return batched_output
+    if not isinstance(batched_output, Tensor):
+        raise ValueError(f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(batched_output)}. Did you mean "  # noqa: TRY004
+                         "to set out_dims= to None for output?")
+    return _remove_batch_dim(batched_output, vmap_level, batch_size, out_dim)
+
+
+_unwrap_batched, _create_batched_inputs, _process_batched_inputs, _validate_and_get_batch_size = (
     placeholder("_functorch.vmap", name) for name in (
-        "_add_batch_dim", "_remove_batch_dim", "_maybe_remove_batch_dim", "_unwrap_batched", "_create_batched_inputs",
-        "_process_batched_inputs", "_validate_and_get_batch_size"))
+        "_unwrap_batched", "_create_batched_inputs", "_process_batched_inputs", "_validate_and_get_batch_size"))

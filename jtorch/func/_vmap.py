@@ -37,6 +37,19 @@ def _is_part_of_more(t: Tensor) -> bool:
     return (tracking() and t.requires_grad) or is_dual(t)
 
 
+def _is_collection(x: Any) -> bool:
+    """Return whether an object holds tensors that share leading dims, and adds and removes a batch dim itself."""
+    return not isinstance(x, Tensor) and hasattr(type(x), "_add_batch_dim") and hasattr(type(x), "_maybe_remove_batch_dim")
+
+
+def _tensors_of(x: Any) -> list:
+    return [x] if isinstance(x, Tensor) else flatten(x)[0] if _is_collection(x) else []
+
+
+def _at(x: Any, dim: int, index: Any) -> Any:
+    return x[(slice(None),) * dim + (index,)]
+
+
 class _Batch:
     """The arguments of one call, and the dim along which each is mapped."""
 
@@ -48,7 +61,7 @@ class _Batch:
         if not args:
             raise ValueError(f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying "
                              "to vmap over a function with no inputs. The latter is unsupported.")
-        self.leaves, self.form = flatten(args)
+        self.leaves, self.form = flatten(args, _is_collection)
         dims = spread(in_dims, self.form)
         if dims is None:
             raise ValueError(f"{self.where}: in_dims is not compatible with the structure of `inputs`.")
@@ -61,7 +74,7 @@ class _Batch:
         if not isinstance(dim, int):
             raise ValueError(f"{self.where}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or "
                              "None.")
-        if not isinstance(x, Tensor):
+        if not isinstance(x, Tensor) and not _is_collection(x):
             raise ValueError(f"{self.where}: Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap "
                              "over non-Tensor arguments, please use None as the respective in_dim")
         n = x.dim()
@@ -71,7 +84,7 @@ class _Batch:
         return dim % n
 
     def _size(self) -> int:
-        sizes = [x.size(d) for d, x in zip(self.dims, self.leaves, strict=True) if d is not None]
+        sizes = [x.shape[d] for d, x in zip(self.dims, self.leaves, strict=True) if d is not None]
         if not sizes:
             raise ValueError("vmap: at least one input must be mapped over: all in_dims are None")
         if len(set(sizes)) > 1:
@@ -84,12 +97,18 @@ class _Batch:
         def of(d, x):
             if d is None:
                 return x
+            if not isinstance(x, Tensor):
+                return _at(x, d, index)
             return x.select(d, index) if isinstance(index, int) else x.narrow(d, index.start, index.stop - index.start)
         return unflatten([of(d, x) for d, x in zip(self.dims, self.leaves, strict=True)], self.form)
 
     def wants_gradient(self) -> bool:
         """Return whether a surrounding graph or forward-mode level needs derivatives of an argument."""
-        return any([isinstance(x, Tensor) and _is_part_of_more(x) for x in self.leaves])
+        return any([_is_part_of_more(t) for x in self.leaves for t in _tensors_of(x)])
+
+    def has_collections(self) -> bool:
+        """Return whether an argument is a collection of tensors that share the mapped dim."""
+        return any([_is_collection(x) for x in self.leaves])
 
 
 def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
@@ -137,7 +156,7 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
             try:
                 found = _recorded(func, batch, kwargs, out_dims, randomness)
             except NeedsTracers:
-                found = _traced(func, batch, kwargs, out_dims, randomness)
+                found = None if batch.has_collections() else _traced(func, batch, kwargs, out_dims, randomness)
             if found is not None:
                 return found
         return _one_by_one(func, batch, kwargs, out_dims, randomness)
@@ -155,7 +174,7 @@ def _out_dims(out_dims: Any, leaves: list, form: Any, func: Callable) -> list:
         raise ValueError(f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
                          "structure of `outputs`.")
     for d, x in zip(dims, leaves, strict=True):
-        if d is not None and not isinstance(x, Tensor):
+        if d is not None and not isinstance(x, Tensor) and not _is_collection(x):
             raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(x)}. Did you "
                              "mean to set out_dims= to None for output?")
     return dims
@@ -167,7 +186,7 @@ def _in_chunks(func: Callable, batch: _Batch, out_dims: Any, randomness: str, si
         if randomness == "same":
             random.set_rng_state(start)
         part = batch.part(slice(at, min(at + size, batch.size)))
-        made.append(flatten(vmap(func, in_dims, out_dims, randomness)(*part)))
+        made.append(flatten(vmap(func, in_dims, out_dims, randomness)(*part), _is_collection))
     form = made[0][1]
     dims = _out_dims(out_dims, made[0][0], form, func)
     return unflatten([xs[0] if d is None else functions.cat(list(xs), dim=d)
@@ -179,11 +198,10 @@ def _in_chunks(func: Callable, batch: _Batch, out_dims: Any, randomness: str, si
 def _recorded(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str) -> Any:
     """Return the results of calls recorded for all samples; None if a captured tensor requires a gradient."""
     with mapped.Level() as level, random.restricted(randomness):
-        leaves = [x if d is None else wrap(mapped.of_samples(value_of(_led(x.detach(), d)), level))
-                  for d, x in zip(batch.dims, batch.leaves, strict=True)]
-        found, form = flatten(func(*unflatten(leaves, batch.form), **kwargs))
+        leaves = [x if d is None else _sample(x, d, level) for d, x in zip(batch.dims, batch.leaves, strict=True)]
+        found, form = flatten(func(*unflatten(leaves, batch.form), **kwargs), _is_collection)
     dims = _out_dims(out_dims, found, form, func)
-    if any([isinstance(t, Tensor) and _is_part_of_more(t) for t in found]):
+    if any([_is_part_of_more(t) for x in found for t in _tensors_of(x)]):
         return None
     return unflatten([_of_all(t, d, level, batch.size, func) for t, d in zip(found, dims, strict=True)], form)
 
@@ -193,8 +211,24 @@ def _led(t: Tensor, dim: int) -> Tensor:
     return t if dim == 0 else t.movedim(dim, 0)
 
 
-def _of_all(t: Any, dim: int | None, level: mapped.Level, size: int, func: Callable) -> Any:
+def add_batch_dim(t: Tensor, in_dim: int, level: mapped.Level) -> Tensor:
+    """Return a batched tensor of the samples along a dim. See torch._C._functorch._add_batch_dim."""
+    return wrap(mapped.of_samples(value_of(_led(t.detach(), in_dim)), level))
+
+
+def _sample(x: Any, dim: int, level: mapped.Level) -> Any:
+    return add_batch_dim(x, dim, level) if isinstance(x, Tensor) else x._add_batch_dim(in_dim=dim, vmap_level=level)
+
+
+def remove_batch_dim(t: Tensor, level: mapped.Level, batch_size: int, out_dim: int) -> Tensor:
+    """Return the samples of a batched tensor along a dim. See torch._C._functorch._remove_batch_dim."""
+    return _of_all(t, out_dim, level, batch_size, "vmap")
+
+
+def _of_all(t: Any, dim: int | None, level: mapped.Level, size: int, func: Any) -> Any:
     """Return a result for all samples, with the batch along ``dim``."""
+    if _is_collection(t):
+        return t._maybe_remove_batch_dim(_name(func), vmap_level=level, batch_size=size, out_dim=dim)
     found = mapped.samples_of(value_of(t.detach()), level) if isinstance(t, Tensor) else None
     if dim is None:
         if found is not None:
@@ -241,8 +275,12 @@ def _one_by_one(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, rand
         if randomness == "same":
             random.set_rng_state(start)
         with random.restricted(randomness):
-            made.append(flatten(func(*batch.part(i), **kwargs)))
+            made.append(flatten(func(*batch.part(i), **kwargs), _is_collection))
     leaves, form = made[0]
     dims = _out_dims(out_dims, leaves, form, func)
     columns = zip(*[found for found, _ in made], strict=True)
-    return unflatten([xs[0] if d is None else _moved(stack(list(xs)), d) for d, xs in zip(dims, columns, strict=True)], form)
+    return unflatten([xs[0] if d is None else _stacked(list(xs), d) for d, xs in zip(dims, columns, strict=True)], form)
+
+
+def _stacked(samples: list, dim: int) -> Any:
+    return functions.stack(samples, dim) if _is_collection(samples[0]) else _moved(stack(samples), dim)
