@@ -11,6 +11,7 @@ from jtorch._base.refused import refused
 from jtorch.device import accelerator_type
 from jtorch.device import device as _device
 from jtorch.dtype import dtype as _dtype
+from jtorch.serialization.pickler import state_of
 from jtorch.serialization.rebuild import (
     _rebuild_device_tensor_from_cpu_tensor as _rebuild_device_tensor_from_cpu_tensor,
 )
@@ -22,6 +23,8 @@ from jtorch.serialization.rebuild import _rebuild_sparse_tensor as _rebuild_spar
 from jtorch.serialization.rebuild import _rebuild_tensor as _rebuild_tensor
 from jtorch.serialization.rebuild import _rebuild_tensor_v2 as _rebuild_tensor_v2
 from jtorch.serialization.rebuild import _rebuild_tensor_v3 as _rebuild_tensor_v3
+from jtorch.serialization.rebuild import _rebuild_wrapper_subclass as _rebuild_wrapper_subclass
+from jtorch.serialization.rebuild import set_state as _set_obj_state  # noqa: F401
 from jtorch.tensor import Tensor
 from jtorch.utils.data._utils.errors import ExceptionWrapper as ExceptionWrapper
 from jtorch.utils.data._utils.errors import _KeyErrorText as KeyErrorMessage
@@ -32,6 +35,11 @@ __all__ = ["ExceptionWrapper", "KeyErrorMessage"]
 def _element_size(dtype: _dtype) -> int:
     """Return the size of an element in bytes."""
     return dtype.itemsize
+
+
+def _get_obj_state(obj: Any) -> Any:
+    """Return what a program has set on a tensor: attributes, and slots if its class has any; or what its class says."""
+    return state_of(obj)
 
 
 def _get_available_device_type() -> str | None:

@@ -554,7 +554,7 @@ class Tensor(Bound):
 
     def _attributes(self) -> dict:
         """Return the attributes that the user has set on the tensor."""
-        return {k: v for k, v in self.__dict__.items() if not hasattr(Tensor, k)}
+        return {k: v for k, v in self.__dict__.items() if not hasattr(Tensor, k) and k != "_shown"}
 
 
 def _record_leaf(t: Tensor, requires_grad: bool) -> None:

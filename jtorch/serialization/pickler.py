@@ -77,6 +77,9 @@ def _reduced(t: Tensor, stored: Stores) -> tuple[Any, tuple]:
         return rebuild._rebuild_sparse_tensor, arguments(t)     # type: ignore[arg-type]
     warn_not_saved(t._own_hooks())
     size, stride, offset = geometry_of(t)
+    if t._storage.value is None and t._storage.__class__ is not Storage:
+        return rebuild._rebuild_wrapper_subclass, (type(t), t.dtype, tuple(size), tuple(stride), offset, t.layout, t.device,
+                                                   t.requires_grad)
     if t.device.type == "xla" or (t.device.index and t.device.type == "cpu" and stored is not _storage_for_checkpoint):
         return rebuild._rebuild_device_tensor_from_cpu_tensor, (alias(t).cpu(), t.dtype, str(t.device), t.requires_grad)  # type: ignore[attr-defined]
     if t.device.type == "meta":
@@ -88,7 +91,7 @@ def _reduced(t: Tensor, stored: Stores) -> tuple[Any, tuple]:
     return rebuild._rebuild_tensor_v3, (storage, *place, dtype)
 
 
-def _state(t: Tensor) -> Any:
+def state_of(t: Tensor) -> Any:
     """Return the attributes and slots that the user set on the tensor, or the result of the class's ``__getstate__``."""
     if type(t).__getstate__ is not object.__getstate__:     # type: ignore[attr-defined]
         return t.__getstate__()     # type: ignore[attr-defined]
@@ -100,7 +103,7 @@ def _state(t: Tensor) -> Any:
 
 def reduce_tensor(t: Tensor, stored: Stores = _storage_for_checkpoint) -> tuple[Any, tuple]:
     """Return a tensor as a call of one of PyTorch's rebuild functions."""
-    state, kind = _state(t), type(t)
+    state, kind = state_of(t), type(t)
     is_sparse_parameter = t.layout is not strided and isinstance(state, dict) and state.pop("_is_param", False)
     if issubclass(kind, Parameter) or is_sparse_parameter:
         parts: tuple = (t.detach() if is_sparse_parameter else alias(t), t.requires_grad, OrderedDict())

@@ -14,6 +14,7 @@ from jtorch._api.creation import from_host
 from jtorch._base.layout import IN_WORDS
 from jtorch._storage.typed import TypedStorage
 from jtorch._storage.untyped import UntypedStorage
+from jtorch.device import device as device_class
 from jtorch.dtype import dtype as dtype_class
 from jtorch.engine import Value
 from jtorch.ops.strided import contiguous_strides, extent
@@ -265,6 +266,17 @@ def _rebuild_device_tensor_from_numpy(data: np.ndarray, dtype: dtype_class, devi
     return _rebuild_device_tensor_from_cpu_tensor(from_host(data.copy()), dtype, device, requires_grad)
 
 
+def _rebuild_wrapper_subclass(cls: Any, dtype: dtype_class, size: Any, stride: Any, storage_offset: Any, layout: Any, device: Any,
+                              requires_grad: bool) -> Any:
+    """Return a tensor without memory, of a class with ``__torch_dispatch__``."""
+    from jtorch._aten.wrappers import make
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise RuntimeError(f"A tensor in the checkpoint is to become a {names.shown(cls)}, which is no tensor")
+    offset, size, stride = _geometry(storage_offset, size, stride, dtype)
+    return make(cls, size, strides=stride, storage_offset=offset, dtype=dtype, layout=layout,
+                device=device_class(locations.place_of(str(device))), requires_grad=bool(requires_grad))
+
+
 def _get_layout(name: str) -> Any:
     """Return the layout of a name."""
     found = {repr(known): known for known in IN_WORDS}.get(name)
@@ -309,9 +321,9 @@ def before_elements() -> Iterator[list[Callable[[], Any]]]:
 FUNCTIONS = {f.__name__: f for f in (
     _rebuild_sparse_tensor,
     _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_parameter, _rebuild_parameter_with_state,
-    _rebuild_meta_tensor_no_storage, _rebuild_device_tensor_from_cpu_tensor, _rebuild_device_tensor_from_numpy)}
-for _name, _kind in (("qtensor", "quantized"), ("nested_tensor", "nested"),
-                     ("wrapper_subclass", "wrapper subclass")):
+    _rebuild_meta_tensor_no_storage, _rebuild_device_tensor_from_cpu_tensor, _rebuild_device_tensor_from_numpy,
+    _rebuild_wrapper_subclass)}
+for _name, _kind in (("qtensor", "quantized"), ("nested_tensor", "nested")):
     FUNCTIONS[f"_rebuild_{_name}"] = _not_built(_kind)
 for _name, _function in FUNCTIONS.items():
     names.register(_function, "torch._utils", _name)
