@@ -138,6 +138,11 @@ def overridden(func: FunctionType, given: dict[str, Any]) -> Any:
     return ask(func, [*args, *kwargs.values()], args, kwargs)
 
 
+# Functions of PyTorch's in C++ that its modules give every argument by position.
+_BY_POSITION = {"linear", "bilinear", "prelu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+                "conv_transpose3d"}
+
+
 def _as_called(func: FunctionType, given: dict[str, Any]) -> tuple[tuple, dict]:
     """Return (args, kwargs) that repeat a call: parameters with defaults are passed by name if they differ from the default."""
     args: list = []
@@ -160,7 +165,16 @@ def _as_called(func: FunctionType, given: dict[str, Any]) -> tuple[tuple, dict]:
             by_name = True
         else:
             by_name = by_name or value is MISSING
-    return tuple(args), kwargs
+    return _by_position(func, args, kwargs) if kwargs and func.__name__ in _BY_POSITION else (tuple(args), kwargs)
+
+
+def _by_position(func: FunctionType, args: list, kwargs: dict) -> tuple[tuple, dict]:
+    """The arguments by position, as far as the last one that is no default."""
+    rest = list(inspect.signature(as_written(func)).parameters.values())[len(args):]
+    last = max([i for i, p in enumerate(rest) if p.name in kwargs])
+    if any([p.kind is p.KEYWORD_ONLY or p.name == GUARD for p in rest[:last + 1]]):
+        return tuple(args), kwargs
+    return (*args, *[kwargs.get(p.name, p.default) for p in rest[:last + 1]]), {}
 
 
 # ---------------------------------------------------------------- subclasses of Tensor
@@ -418,14 +432,14 @@ def is_overridable(name: str) -> bool:
 def functions_of_namespaces() -> list[FunctionType]:
     """Return the overridable functions of PyTorch's namespaces, each once."""
     return list({func: None for space in SPACES.values() for name, func in list(vars(space).items())
-                 if isinstance(func, FunctionType) and is_overridable(name)})
+                 if isinstance(func, FunctionType) and is_overridable(name) and func is not as_subclass and _is_ours(func)})
 
 
 def public_functions() -> list[FunctionType]:
     """Return the overridable functions of PyTorch's namespaces and the methods of Tensor, each once."""
     found = dict.fromkeys(functions_of_namespaces())
     found.update({func: None for name, func in vars(Tensor).items() if isinstance(func, FunctionType) and name not in _NEVER_ASKED
-                  and (is_overridable(name) or name.startswith("__"))})
+                  and (is_overridable(name) or name.startswith("__")) and _is_ours(func)})
     return list(found)
 
 
