@@ -199,6 +199,9 @@ class OpOverloadPacket:
         return [getattr(self, name) for name in self.overloads()]
 
 
+_COLLECTIVES = ("_c10d_functional", "c10d_functional", "c10d")     # namespaces that are filled when they are first asked
+
+
 class _Namespace(ModuleType):
     """The operators of one namespace, which are created at first use."""
 
@@ -216,6 +219,8 @@ class _Namespace(ModuleType):
         full = f"{self.name}::{op_name}"
         if (self.name == "aten" and full not in PACKETS and not op_name.startswith("__")) or aten.is_dunder(full):
             aten.define(op_name)
+        elif self.name in _COLLECTIVES and full not in PACKETS:
+            importlib.import_module("jtorch._library.collectives")
         records = PACKETS.get(full)
         if not records:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op_name}'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from jtorch._api.typed_tensors import SPARSE as _SPARSE
+from jtorch._base.not_built import placeholder as _placeholder
 from jtorch._base.refused import refused as _refused
 from jtorch.sparse import creation, elementwise, legacy, products, reduction, shape
 from jtorch.sparse import tensor as _tensor
@@ -116,6 +117,8 @@ HalfTensor, BFloat16Tensor, FloatTensor, DoubleTensor = (_SPARSE[f"{n}Tensor"] f
 sampled_addmm = _refused("sparse.sampled_addmm", "torch.Tensor.sparse_mask of a dense product gives the same")
 spsolve = _refused("sparse.spsolve", "scipy.sparse.linalg.spsolve and torch.linalg.solve solve such systems")
 spdiags = _refused("sparse.spdiags", "torch.sparse_coo_tensor of the diagonals' indices makes such a matrix")
+SparseSemiStructuredTensor, SparseSemiStructuredTensorCUTLASS, SparseSemiStructuredTensorCUSPARSELT = (
+    _placeholder("sparse", f"SparseSemiStructuredTensor{library}") for library in ("", "CUTLASS", "CUSPARSELT"))
 to_sparse_semi_structured = _refused("sparse.to_sparse_semi_structured", "the accelerators here have no such format")
 as_sparse_gradcheck = _refused("sparse.as_sparse_gradcheck", "gradcheck of a function of the values checks the same")
 

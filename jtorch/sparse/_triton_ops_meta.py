@@ -1,0 +1,5 @@
+"""Parameters of Triton's kernels for sparse products, of which there are none: the functions raise NotImplementedError."""
+from jtorch._base.not_built import placeholder
+
+get_meta, minimize, update, create_blocked_tensor = (
+    placeholder("sparse._triton_ops_meta", name) for name in ("get_meta", "minimize", "update", "create_blocked_tensor"))
