@@ -121,6 +121,9 @@ _names.put(_sys.modules[__name__], _names.public(_functions, "torch"))
 _names.put(nn.functional, _names.public(_nn_functions, "torch.nn.functional"))
 _torch_function.bind({"": _sys.modules[__name__], "nn.functional": nn.functional, "linalg": linalg, "fft": fft,
                       "special": special, "nn.init": nn.init})
+for _space in (fft, special):
+    _space.__all__ = sorted([n for n in vars(_space) if not n.startswith("_")])     # type: ignore[attr-defined]
+del _space
 amp.deprecated.make_modules()
 _not_built.make_modules()
 _trees.register()

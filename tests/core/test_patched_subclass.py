@@ -63,3 +63,8 @@ def test_layers_give_their_tensors_by_position():
     assert seen["linear"] == (3, [])
     assert seen["conv1d"][0] >= 4
     assert seen["conv1d"][1] == []
+
+
+def test_names_of_the_namespaces():
+    assert {"fft", "rfft", "fftshift"} <= set(torch.fft.__all__)
+    assert {"expit", "bessel_j0", "softmax"} <= set(torch.special.__all__)
