@@ -1,4 +1,4 @@
-/* jtorch.dispatch: a call of an op on tensors and numbers, with its node; and a call that writes to its first argument. */
+/* jtorch.dispatch: calls an op on tensors and numbers and makes its node; and calls an op that writes to its first argument. */
 
 #include "speedups.h"
 #include <float.h>
@@ -7,9 +7,9 @@ static PyObject *mode, *call_in_python, *tape_flags, *wrapped, *refuse_unusable,
 static PyObject *inplace_in_python, *raise_instead, *fit, *check_numbers, *float32, *float64;
 static PyObject *grad_name, *prev_name, *inference_name, *special_name;
 
-static int detour;       /* whether autocast or a dual level is on somewhere: Python does all calls then */
+static int detour;       /* 1 while autocast or a dual level is active: Python then does all calls */
 
-/* The thread's modes, as the dict behind jtorch.no_grad.mode: borrowed. */
+/* Returns the dict of the thread's modes, which jtorch.no_grad.mode keeps: borrowed. */
 PyObject *current_mode(void)
 {
     static struct of_thread kept;
@@ -37,13 +37,13 @@ int goes_by_python(void)
     return detour;
 }
 
-/* Whether anomaly detection or hooks on saved tensors have something to do with new nodes. */
+/* Tells whether anomaly detection or hooks on saved tensors must see new nodes. */
 int is_special(PyObject *modes)
 {
     return is_on(modes, special_name, 0);
 }
 
-/* What the tape has to know of a call; -1 with an error. */
+/* Returns the facts of a call that the tape needs (Call.tape_flags); -1 with an error. */
 long facts_of(PyObject *call)
 {
     PyObject *facts = SLOT(call, Call_.tape_flags);
@@ -57,7 +57,8 @@ long facts_of(PyObject *call)
     return found;
 }
 
-/* An error has been raised, which gives way to what ``fn(call, flat)`` raises (``target``: or fn(call, flat, target, error)). */
+/* Replaces the current error by the error that ``fn(call, flat)`` raises, if any. With a ``target`` it calls
+   fn(call, flat, target, error). */
 static PyObject *replace_error(PyObject *fn, PyObject *call, PyObject *flat, PyObject *target)
 {
     PyObject *type, *error, *trace;
@@ -65,7 +66,7 @@ static PyObject *replace_error(PyObject *fn, PyObject *call, PyObject *flat, PyO
         return NULL;
     PyErr_Fetch(&type, &error, &trace);
     PyErr_NormalizeException(&type, &error, &trace);
-    if (done(PyObject_CallFunctionObjArgs(fn, call, flat, target, error, NULL)) == 0) {     /* ends at a target that is NULL */
+    if (done(PyObject_CallFunctionObjArgs(fn, call, flat, target, error, NULL)) == 0) {     /* a NULL target ends the list */
         PyErr_Restore(type, error, trace);
     } else {
         Py_XDECREF(type);
@@ -75,7 +76,7 @@ static PyObject *replace_error(PyObject *fn, PyObject *call, PyObject *flat, PyO
     return NULL;
 }
 
-/* Whether a number is an integer that int64 does not have. */
+/* Tells whether a number is an integer outside int64. */
 static int is_large(PyObject *number)
 {
     int overflow = 0;
@@ -84,7 +85,7 @@ static int is_large(PyObject *number)
     return overflow;
 }
 
-/* Whether a number is none that the dtypes which a call of tensors like the first one may compute in all have. */
+/* Tells whether some dtype in which the call may compute cannot hold a number. ``first`` is the call's first argument. */
 static int is_doubtful(PyObject *number, PyObject *first)
 {
     if (PyBool_Check(number))
@@ -106,7 +107,7 @@ static int is_doubtful(PyObject *number, PyObject *first)
     return x - x == 0 && (x < -limit || x > limit);
 }
 
-/* dispatch.numbers: raises where a number overflows in the dtype that the call computes in. */
+/* dispatch.numbers: raises an error if a number overflows in the dtype in which the call computes. */
 static int check_fit(PyObject *call, PyObject *flat, long facts)
 {
     if (!(facts & FITS))
@@ -118,8 +119,8 @@ static int check_fit(PyObject *call, PyObject *flat, long facts)
     return 0;
 }
 
-/* What a call's tensors show, and its numbers: a list. NULL without an error where Python has to call.
-   ``needs``: whether one requires grad. ``strided``: whether the op's rule says how results lie in memory, by how one of them does. */
+/* Returns a list of the values of the call's tensors and its numbers. NULL without an error: Python calls.
+   Sets ``needs`` if a tensor requires grad, and ``strided`` if one is out of order and the op has a layout rule. */
 static PyObject *arguments(PyObject *flat, long facts, int *needs, int *strided)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(flat);
@@ -165,7 +166,7 @@ static PyObject *recorded(PyObject *call, long facts, PyObject *flat, PyObject *
     return made;
 }
 
-/* Whether the call's result is known to be contiguous for tensors that lie like these: see jtorch.dispatch.calls.layout_of. */
+/* Tells whether the call's results are known to be contiguous for these strides: see jtorch.dispatch.calls.layout_of. */
 static int is_contiguous(PyObject *call, PyObject *flat, PyObject *made)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(flat);
@@ -186,7 +187,7 @@ static int is_contiguous(PyObject *call, PyObject *flat, PyObject *made)
     return found != NULL && PyTuple_CheckExact(found) && PyTuple_GET_SIZE(found) == 2;
 }
 
-/* What the call has made (stolen), lying in memory as the op's rule says. */
+/* Gives a call's results (stolen) the strides of the op's layout rule. */
 static PyObject *laid_out(PyObject *call, PyObject *flat, PyObject *made, int needs)
 {
     if (made == NULL || is_contiguous(call, flat, made))
@@ -224,14 +225,14 @@ PyObject *speedups_call(PyObject *module, PyObject *const *given, Py_ssize_t nar
 
 /* ---------------------------------------------------------------- in place */
 
-/* Whether a tensor shows elements that lie one behind the other. */
+/* Tells whether a tensor's elements lie in memory in their order, without gaps. */
 static int is_in_order(PyObject *tensor)
 {
     PyObject *view = SLOT(tensor, Tensor_.view);
     return is_none(view) || (view != NULL && SLOT(view, View_.in_order) == Py_True);
 }
 
-/* Whether an update has no history and nothing to be refused: of elements that lie one behind the other, by other memory. */
+/* Tells whether an update in place needs no history and no check: its target is in order, and no source shares its storage. */
 static int is_plain_update(PyObject *flat, long facts, PyObject *modes)
 {
     if ((facts & INPLACE_IN_PYTHON) || !(PyTuple_CheckExact(flat) || PyList_CheckExact(flat)))
@@ -251,7 +252,7 @@ static int is_plain_update(PyObject *flat, long facts, PyObject *modes)
     return 1;
 }
 
-/* The value to write: as the target's dtype and shape want it. Steals ``out``. */
+/* Converts the value to write to the target's dtype and shape. Steals ``out``. */
 static PyObject *fitted(PyObject *out, PyObject *target)
 {
     PyObject *aval = aval_of(target);
@@ -297,7 +298,7 @@ PyObject *speedups_call_inplace(PyObject *module, PyObject *const *given, Py_ssi
     return failed ? NULL : Py_NewRef(target);
 }
 
-/* no_grad.__exit__(self, *error): the grad mode is as it was, before an exception can come. See jtorch.no_grad. */
+/* no_grad.__exit__(self, *error): restores the grad mode before any exception can occur. See jtorch.no_grad. */
 PyObject *speedups_restore_grad(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
 {
     PyObject *before = nargs ? PyObject_GetAttr(given[0], prev_name) : NULL, *modes = before != NULL ? current_mode() : NULL;

@@ -1,4 +1,4 @@
-/* jtorch.engine.trace.run_now for a call whose kernel stays on the host, and jtorch.engine.host.program.HostProgram. */
+/* jtorch.engine.trace.run_now for a call whose kernel runs on the host, and jtorch.engine.host.program.HostProgram. */
 
 #include "speedups.h"
 
@@ -9,9 +9,9 @@ struct Latest_class Latest_;
 static PyObject *space, *computed_name, *computed, *number, *asarray, *latest, *for_latest, *contexts, *new_quiet, *is_own, *counters;
 static PyTypeObject *array_type;
 
-enum { FEW = 6 };       /* arguments that are passed without a tuple */
+enum { FEW = 6 };       /* the largest number of arguments that are passed without a tuple */
 
-/* The slots of a step's arguments: borrowed. */
+/* Returns the value of a slot: borrowed. */
 static PyObject *at(PyObject *slots, PyObject *place) { return PyList_GET_ITEM(slots, PyLong_AsSsize_t(place)); }
 
 static PyObject *called_with_many(PyObject *fn, PyObject *slots, PyObject *places)
@@ -45,7 +45,7 @@ static PyObject *called(PyObject *slots, PyObject *fn, PyObject *a, PyObject *b)
     return out;
 }
 
-/* Puts what a step gave into one slot, or each of a sequence into its own. ``made`` is stolen. */
+/* Puts a step's result into its slot, or each item of a sequence into its own slot. ``made`` is stolen. */
 static int keep(PyObject *slots, PyObject *out, PyObject *made)
 {
     if (PyLong_CheckExact(out))
@@ -64,7 +64,7 @@ static int keep(PyObject *slots, PyObject *out, PyObject *made)
     return bad ? -1 : 0;
 }
 
-/* HostProgram.run: the steps, one after another, over a list of slots that begins with the arguments. */
+/* HostProgram.run: runs the steps in order on a list of slots that begins with the arguments. */
 static int run_steps(PyObject *slots, PyObject *code)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(code); i++) {
@@ -76,8 +76,8 @@ static int run_steps(PyObject *slots, PyObject *code)
     return 0;
 }
 
-/* HostProgram.__call__: ``slots`` hold the arguments. A context in which NumPy does not warn is taken from those at hand.
-   -1, perhaps without an error, where Python has to do it. */
+/* HostProgram.__call__: runs the steps in a context that silences NumPy's warnings. ``slots`` holds the arguments.
+   Returns -1, perhaps without an error, if Python has to run them. */
 static int run_quietly(PyObject *slots, PyObject *code)
 {
     Py_ssize_t last = PyList_GET_SIZE(contexts) - 1;
@@ -95,12 +95,12 @@ static int run_quietly(PyObject *slots, PyObject *code)
         bad |= !left;
     }
     if (bad && PyErr_Occurred() != PyExc_MemoryError && PyErr_ExceptionMatches(PyExc_MemoryError))
-        PyErr_Clear();      /* NumPy has no memory for an array: Python tries again, and raises PyTorch's error */
+        PyErr_Clear();      /* NumPy has no memory for an array: Python tries again and raises PyTorch's error */
     Py_DECREF(quiet);
     return bad ? -1 : 0;
 }
 
-/* An argument as NumPy's array. */
+/* Returns an argument as a NumPy array. */
 static PyObject *as_array(PyObject *argument)
 {
     if (!Py_IS_TYPE(argument, Value_.type))
@@ -109,7 +109,7 @@ static PyObject *as_array(PyObject *argument)
     return Py_IS_TYPE(array, array_type) ? Py_NewRef(array) : PyObject_CallOneArg(asarray, array);
 }
 
-/* The slots for a run with these arguments. */
+/* Returns the slots for a run with these arguments. */
 static PyObject *slots_for(PyObject *program, PyObject *args)
 {
     PyObject *slots = PyList_GetSlice(SLOT(program, HostProgram_.slots), 0, PY_SSIZE_T_MAX);
@@ -121,7 +121,7 @@ static PyObject *slots_for(PyObject *program, PyObject *args)
     return slots;
 }
 
-/* One of the results, as NumPy's array. */
+/* Returns one of the results as a NumPy array. */
 static PyObject *result(PyObject *slots, PyObject *out)
 {
     PyObject *array = Py_NewRef(at(slots, out));
@@ -130,7 +130,7 @@ static PyObject *result(PyObject *slots, PyObject *out)
     return array;
 }
 
-/* Gives the values that the call made their arrays, and lets go of what the trace holds of them. */
+/* Gives the call's values their arrays, and clears the list of the trace from slot ``kept`` on. */
 static int assign(PyObject *values, Py_ssize_t kept, PyObject *after, PyObject *slots, PyObject *outs)
 {
     Py_ssize_t first = PyLong_AsSsize_t(SLOT(after, State_.first)), n = PyList_GET_SIZE(outs);
@@ -153,17 +153,17 @@ static int assign(PyObject *values, Py_ssize_t kept, PyObject *after, PyObject *
     return 0;
 }
 
-/* The host program of a call that is to run at once: borrowed. NULL where Python has to do it. */
+/* Returns the host program of a call that runs at once: borrowed. NULL: Python runs the call. */
 static PyObject *host_program(PyObject *trace, PyObject *kernel)
 {
     if (SLOT(trace, Trace_.mode) == DEFERRED || is_none(SLOT(trace, Trace_.values)) || !Py_IS_TYPE(kernel, Kernel_.type)
-            || !is_none(SLOT(kernel, Kernel_.turns)) || PyDict_GetItem(space, computed_name) != computed)  /* somebody watches */
+            || !is_none(SLOT(kernel, Kernel_.turns)) || PyDict_GetItem(space, computed_name) != computed)  /* it was replaced */
         return NULL;
     PyObject *program = SLOT(kernel, Kernel_.on_host), *check = SLOT(kernel, Kernel_.check);
     return Py_IS_TYPE(program, HostProgram_.type) && (is_none(check) || Py_IS_TYPE(check, HostProgram_.type)) ? program : NULL;
 }
 
-/* Kernel.raise_if_bad but for the error, which is Python's: 1 if values of the arguments are wrong, or -1 with an error. */
+/* Kernel.raise_if_bad without the error: 1 if values of the arguments are wrong, or -1 with an error. Python raises the error. */
 static int are_bad(PyObject *check, PyObject *args)
 {
     if (is_none(check))
@@ -175,7 +175,7 @@ static int are_bad(PyObject *check, PyObject *args)
     return bad;
 }
 
-/* One more of what a slot counts. */
+/* Adds 1 to the count in a slot. */
 static int count(PyObject *object, Py_ssize_t offset)
 {
     PyObject *more = one_more(SLOT(object, offset));
@@ -193,7 +193,8 @@ static int is_spare(PyObject *trace, Py_ssize_t kept, PyObject *program, PyObjec
     if (array == NULL || !Py_IS_TYPE(array, array_type))
         return 0;
     int is_new = PyLong_AsSsize_t(SLOT(v, Value_.slot)) >= kept;
-    if (Py_REFCNT(v) > 2 + is_new || Py_REFCNT(array) > 1)     /* more than by a storage and these arguments, and the trace's list */
+    /* nothing but a storage, these arguments and the trace's list may refer to the value */
+    if (Py_REFCNT(v) > 2 + is_new || Py_REFCNT(array) > 1)
         return 0;
     PyObject *own = PyObject_CallOneArg(is_own, array);
     int spare = own != NULL ? own == Py_True : -1;
@@ -211,8 +212,8 @@ static int count_overwritten(void)
     return bad ? -1 : 0;
 }
 
-/* The slots behind a run of the kernel's program; NULL, perhaps without an error, where Python has to do it. From slot ``kept`` on
-   the trace's list holds the values that have come with this call. */
+/* Runs the kernel's program and returns its slots; NULL, perhaps without an error, if Python has to run it.
+   From slot ``kept`` on, the trace's list holds the values that this call has brought into the trace. */
 static PyObject *slots_behind(PyObject *trace, Py_ssize_t kept, PyObject *kernel, PyObject *program, PyObject *args)
 {
     if ((!is_none(SLOT(latest, Latest_.result)) && done(PyObject_CallNoArgs(for_latest)) < 0)
@@ -228,7 +229,7 @@ static PyObject *slots_behind(PyObject *trace, Py_ssize_t kept, PyObject *kernel
     return slots;
 }
 
-/* run_now where it is this file's: 1, 0 where Python has to do it, or -1 with an error. */
+/* run_now for host kernels: 1; 0 if Python has to run the call; -1 with an error. */
 int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *args)
 {
     PyObject *kernel = SLOT(after, State_.kernel), *program = host_program(trace, kernel);
@@ -246,7 +247,7 @@ int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *ar
     return ran ? 1 : PyErr_Occurred() ? -1 : 0;
 }
 
-/* trace._unnoted of one of the results. */
+/* trace._unnoted: makes a value of one of the results, which no trace records. */
 static PyObject *unnoted(PyObject *aval, PyObject *trace, PyObject *slots, PyObject *out)
 {
     PyObject *array = result(slots, out), *v = array != NULL ? new_value(aval, trace, 0) : NULL;
@@ -258,7 +259,7 @@ static PyObject *unnoted(PyObject *aval, PyObject *trace, PyObject *slots, PyObj
     return v;
 }
 
-/* Its value (or a list of them), from the slots behind its run. */
+/* Makes the value of a call (or a list of its values) from the slots after its run. */
 static PyObject *all_unnoted(PyObject *kernel, PyObject *trace, PyObject *slots, PyObject *outs)
 {
     PyObject *avals = SLOT(kernel, Kernel_.outs);
@@ -286,7 +287,7 @@ static int are_there(PyObject *args)
     return 1;
 }
 
-/* trace._run_unnoted where it is this file's; NULL, perhaps without an error, where Python has to do it. */
+/* trace._run_unnoted for host kernels; NULL, perhaps without an error, if Python has to run the call. */
 PyObject *run_unnoted(PyObject *trace, PyObject *call, PyObject *args)
 {
     PyObject *kernel = kernel_for(call, PySequence_Fast_ITEMS(args), PySequence_Fast_GET_SIZE(args));

@@ -3,7 +3,7 @@
 #include "speedups.h"
 #include <structmember.h>
 
-/* Where the slots of a class lie, in the order of ``names``; TypeError where one is not a slot. */
+/* Finds the offsets of a class's slots in the order of ``names``; TypeError if a name is not a slot. */
 int lookup_slots(PyObject *type, Py_ssize_t *offsets, const char *const *names)
 {
     for (Py_ssize_t i = 0; names[i] != NULL; i++) {
@@ -22,7 +22,7 @@ int lookup_slots(PyObject *type, Py_ssize_t *offsets, const char *const *names)
     return 0;
 }
 
-/* What a dict holds by this name: a new reference. */
+/* Returns the value of a name in a dict: a new reference. */
 PyObject *take(PyObject *from, const char *name)
 {
     PyObject *found = PyDict_GetItemString(from, name);
@@ -31,7 +31,8 @@ PyObject *take(PyObject *from, const char *name)
     return Py_XNewRef(found);
 }
 
-/* An attribute of a thread-local that stays the same object: borrowed. Asking Python takes longer than all else in a call. */
+/* Returns an attribute of a thread-local that is always the same object: borrowed. The last thread's object is cached, because
+   the lookup in Python is slow. */
 PyObject *of_this_thread(struct of_thread *kept, PyObject *local, const char *name)
 {
     uint64_t now = PyThreadState_GetID(PyThreadState_Get());
@@ -58,7 +59,7 @@ static int set_number(long *number, PyObject *given, const char *name, Py_ssize_
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* Takes the constants of jtorch/speedups/constants.py; KeyError or ValueError where those are not the ones that are known here. */
+/* Takes the constants of jtorch/speedups/constants.py; KeyError or ValueError if their names are not the names known here. */
 PyObject *speedups_set_constants(PyObject *module, PyObject *given)
 {
     Py_ssize_t known = 2;

@@ -1,4 +1,4 @@
-/* jtorch.dispatch.calls.make_node: the node of a call that has been recorded. */
+/* jtorch.dispatch.calls.make_node: makes the node of a recorded call. */
 
 #include "speedups.h"
 
@@ -12,7 +12,7 @@ static PyObject *pair(PyObject *a, PyObject *b)
     return PyTuple_Pack(2, a, b);
 }
 
-/* What lets a later backward see whether a saved tensor was written to: (counter, version). */
+/* Returns (counter, version) of a saved tensor, by which backward detects a later write to the tensor. */
 static PyObject *noted(PyObject *t)
 {
     PyObject *storage = SLOT(t, Tensor_.storage), *counter = SLOT(t, Tensor_.counter);
@@ -32,7 +32,7 @@ static PyObject *noted(PyObject *t)
     return made;
 }
 
-/* Where the gradient of an argument goes: a new reference, to None if it needs none. */
+/* Returns the edge to which an argument's gradient goes: a new reference; None if the argument needs no gradient. */
 static PyObject *edge_from(PyObject *t, PyObject *value)
 {
     PyObject *node = SLOT(t, Tensor_.node), *base = SLOT(t, Tensor_.base);
@@ -54,14 +54,14 @@ static PyObject *edge_from(PyObject *t, PyObject *value)
     return PyObject_CallOneArg(edge_of, t);
 }
 
-/* Whether a node that saves this argument can be made here; Python knows of memory shared with NumPy, and of errors. */
+/* Tells whether C can make a node that saves this argument. Python handles memory shared with NumPy, and errors. */
 static int can_be_saved(PyObject *t)
 {
     PyObject *storage = SLOT(t, Tensor_.storage);
     return Py_IS_TYPE(storage, Storage_.type) && !is_none(SLOT(storage, Storage_.value)) && SLOT(t, Tensor_.inference) == Py_False;
 }
 
-/* The class of a call's nodes, borrowed; that of some ops depends on the shapes of the arguments. */
+/* Returns the class of a call's nodes: borrowed. For some ops it depends on the shapes of the arguments. */
 static PyObject *class_of_node(PyObject *call, long facts, PyObject *args)
 {
     if (!(facts & CLASS_BY_SHAPES))
@@ -74,19 +74,19 @@ static PyObject *class_of_node(PyObject *call, long facts, PyObject *args)
     PyObject *known = SLOT(call, Call_.nodes), *found = key != NULL ? PyDict_GetItemWithError(known, key) : NULL;
     if (found == NULL && key != NULL && !PyErr_Occurred()) {
         PyObject *made = PyObject_CallFunctionObjArgs(class_by_shapes, call, args, key, NULL);
-        Py_XDECREF(made);       /* it is kept in ``known`` */
+        Py_XDECREF(made);       /* ``known`` holds the class */
         found = made != NULL ? PyDict_GetItemWithError(known, key) : NULL;
     }
     Py_XDECREF(key);
     return found;
 }
 
-/* The positions of what the version check looks at (with "result"), a new reference; None where it looks at all that is saved.
-   It depends on the call and on which arguments need a gradient. */
+/* Returns the positions of the saved values whose versions are checked (and "result"): a new reference. None means all of them.
+   The positions depend on the call and on which arguments need a gradient. */
 static PyObject *checked(PyObject *call, PyObject *edges)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(edges);
-    unsigned long mask = 1;      /* in front of a bit for each edge */
+    unsigned long mask = 1;      /* a leading 1, then a bit for each edge */
     for (Py_ssize_t i = 0; i < n; i++)
         mask = mask << 1 | !is_none(PyTuple_GET_ITEM(edges, i));
     PyObject *known = SLOT(call, Call_.nodes), *key = PyLong_FromUnsignedLong(n < 31 ? mask : 0);
@@ -98,7 +98,7 @@ static PyObject *checked(PyObject *call, PyObject *edges)
     return found;
 }
 
-/* Only the versions that are checked. */
+/* Returns only the versions that are checked. */
 static PyObject *kept_versions(PyObject *call, PyObject *edges, PyObject *versions)
 {
     PyObject *few = checked(call, edges);
@@ -146,7 +146,7 @@ static PyObject *new_node(PyObject *call, long facts, PyObject *args, PyObject *
     return node;
 }
 
-/* The node of a call that has been recorded. See jtorch.dispatch.calls.make_node. */
+/* Makes the node of a recorded call. See jtorch.dispatch.calls.make_node. */
 static PyObject *make_node(PyObject *call, long facts, PyObject *flat, PyObject *args, PyObject *modes)
 {
     int saves = (facts & SAVES) != 0;
@@ -178,7 +178,7 @@ out:
     return node;
 }
 
-/* The result of an op whose backward uses it: it must not be written to until then. */
+/* Wraps the result of an op whose backward uses the result: it must not be written to before backward. */
 static PyObject *wrap_saved(PyObject *out, PyObject *node, long facts, PyObject *modes)
 {
     if (is_special(modes))
@@ -205,7 +205,7 @@ static PyObject *wrap_saved(PyObject *out, PyObject *node, long facts, PyObject 
     return t;
 }
 
-/* The tensor of a recorded call that is differentiated. */
+/* Wraps the result of a recorded call in a tensor with a node. */
 PyObject *tracked(PyObject *call, long facts, PyObject *flat, PyObject *args, PyObject *out, PyObject *modes)
 {
     if (!Py_IS_TYPE(out, Value_.type) || !(facts & DIFFERENTIABLE) || SLOT(SLOT(out, Value_.aval), Aval_.is_inexact) != Py_True)

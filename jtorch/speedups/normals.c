@@ -1,14 +1,13 @@
 /* The Box-Muller transform of jtorch/ops/_box_muller.py, and products with sums that are rounded once.
 
-   What is written as a fused multiply-add is one, and nothing else is: the extension is built with -ffp-contract=off (and
-   with -fno-math-errno, or square roots would be taken one by one). Processors that have the instruction get it; elsewhere the
-   C library computes the same number. */
+   Only calls of fma are fused multiply-adds, since the extension is built with -ffp-contract=off. The option -fno-math-errno
+      lets the compiler vectorize square roots. Without the processor's instruction the C library computes the same number. */
 
 #include "speedups.h"
 #include <math.h>
 #include <string.h>
 
-#if defined(__GNUC__) && !defined(__clang__)       /* so that it does eight numbers at once */
+#if defined(__GNUC__) && !defined(__clang__)       /* GCC vectorizes the loops only at this level */
 #pragma GCC optimize("O3")
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -21,7 +20,7 @@
 
 enum { LANES = 8, BLOCK = 2 * LANES };
 
-/* sqrt(-2 log(1 - u)) for u = k / 2^24: the polynomial of m in [sqrt(1/2), sqrt(2)), where 1 - u = m * 2^e. */
+/* Returns sqrt(-2 log(1 - u)) for u = k / 2^24, by a polynomial of m in [sqrt(1/2), sqrt(2)), where 1 - u = m * 2^e. */
 INSIDE float radius(int32_t k)
 {
     float x = 1.0f - (float)k * 0x1p-24f;
@@ -43,7 +42,7 @@ INSIDE float radius(int32_t k)
     return sqrtf((x + y + exponent * 0.693359375f) * -2.0f);
 }
 
-/* sin and cos of 2 pi k / 2^24, from the polynomials of what is left beside the nearest multiple of pi / 2. */
+/* Computes sin and cos of 2 pi k / 2^24, by polynomials of the distance to the nearest multiple of pi / 2. */
 INSIDE void sine_and_cosine(int32_t k, float *sine, float *cosine)
 {
     float x = (float)k * 0x1p-24f * 6.283185307179586f;
@@ -67,7 +66,7 @@ INSIDE void sine_and_cosine(int32_t k, float *sine, float *cosine)
     memcpy(cosine, &of_c, sizeof c);
 }
 
-/* Of each block of 16 numbers 8 are radii and 8 angles. */
+/* Transforms blocks of 16 numbers: 8 give radii and 8 give angles. */
 INSIDE void transform(const int32_t *restrict given, float *restrict out, Py_ssize_t n)
 {
     for (Py_ssize_t at = 0; at < n; at += BLOCK)

@@ -1,6 +1,6 @@
-/* Words of MT19937, in the state that NumPy keeps of it: a quarter of the time that NumPy's integers() takes for them.
+/* Draws words of MT19937 from the state that NumPy keeps. NumPy's integers() gives the same words, but slower.
 
-   M. Matsumoto, T. Nishimura, "Mersenne Twister" (1998), whose recurrence and constants these are. */
+   The recurrence and the constants are those of M. Matsumoto, T. Nishimura, "Mersenne Twister" (1998). */
 
 #include "speedups.h"
 
@@ -12,7 +12,7 @@ static uint32_t mixed(uint32_t high, uint32_t low)
     return (y >> 1) ^ (-(low & 1u) & 0x9908b0dfu);
 }
 
-/* The next state. The loops read nothing that they have written less than 227 words ago, so the compiler does several at once. */
+/* Computes the next state. The loops read no word that was written less than 227 words ago, so the compiler vectorizes them. */
 __attribute__((optimize("O3"))) static void twist(uint32_t *key)
 {
     for (int i = 0; i < WORDS - APART; i++)
@@ -48,7 +48,7 @@ static void draw(uint32_t *state, uint32_t *out, Py_ssize_t n)
     }
 }
 
-/* The memory of two arrays, the only arguments of a function that ``takes`` them: 0, or -1 with an error. */
+/* Gets the buffers of two arrays, the only arguments of a function. ``takes`` is the error's text. 0, or -1 with an error. */
 int two_arrays(PyObject *const *given, Py_ssize_t nargs, const char *takes, Py_buffer *a, int a_flags, Py_buffer *b, int b_flags)
 {
     if (nargs != 2) {

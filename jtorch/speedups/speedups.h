@@ -1,7 +1,7 @@
-/* What the files of the extension share: the classes of the hot path, as C sees them, and small helpers.
+/* Declarations that all files of the extension share: the classes of the hot path as C sees them, and small helpers.
 
-   All classes are Python's. C knows where their slots lie, and does what the Python beside it does on the ways that
-   training loops take; on all other ways it calls that Python. */
+   All classes are defined in Python, and C knows the offsets of their slots. Each C function handles the cases of training
+      loops, and calls the Python function of the same purpose in all other cases. */
 
 #ifndef JTORCH_SPEEDUPS_H
 #define JTORCH_SPEEDUPS_H
@@ -10,10 +10,10 @@
 #include <Python.h>
 #include <stdint.h>
 
-/* A slot of an object, borrowed. NULL if nothing was ever put there. */
+/* The value of an object's slot: borrowed. NULL if the slot was never set. */
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
-/* The classes, each with the offsets of the slots that are used here. */
+/* The classes, with the offsets of the slots that C uses. */
 #define CLASS(name, ...) \
     struct name##_class { PyTypeObject *type; Py_ssize_t __VA_ARGS__; }; \
     extern struct name##_class name##_
@@ -36,14 +36,14 @@ CLASS(Tensor, accumulator, base, counter, grad, inference, leaf_hooks, node, nod
       requires_grad, storage, view);
 CLASS(OpNode, call, raw_edges, result, saved, seq, versions, watched);
 
-/* Numbers of jtorch/speedups/constants.py, which says what they mean. Those but LEAF are facts of a call, in Call.tape_flags. */
+/* The numbers of jtorch/speedups/constants.py, which documents them. All but LEAF are facts of a call (Call.tape_flags). */
 #define FOR_EACH_NUMBER(DO) \
     DO(LEAF) DO(DIFFERENTIABLE) DO(SAVES) DO(SAVES_BOTH) DO(KEEPS_RESULT) DO(IDEMPOTENT) DO(LAID_OUT) DO(HAS_CHECKS) \
     DO(CLASS_BY_SHAPES) DO(INPLACE_IN_PYTHON) DO(PLAIN_VIEW) DO(RENAMED) DO(FITS)
 #define DECLARE(name) extern long name;
 FOR_EACH_NUMBER(DECLARE)
 
-extern PyObject *EAGER, *DEFERRED;      /* modes of a trace, of the same file */
+extern PyObject *EAGER, *DEFERRED;      /* the modes of a trace, from the same file */
 
 static inline int is_a(PyObject *o, PyTypeObject *type) { return Py_IS_TYPE(o, type) || PyType_IsSubtype(Py_TYPE(o), type); }
 
@@ -64,13 +64,13 @@ static inline void set(PyObject *object, Py_ssize_t offset, PyObject *value)
     put(object, offset, value);
 }
 
-/* Whether two ints are equal; those of slots are small. */
+/* Tells whether two ints are equal. The ints in slots are small. */
 static inline int same_int(PyObject *a, PyObject *b)
 {
     return a == b || (a && b && PyLong_CheckExact(a) && PyLong_CheckExact(b) && PyObject_RichCompareBool(a, b, Py_EQ) == 1);
 }
 
-/* What a call of Python was, of which only whether it raised matters: 0, or -1 with an error. */
+/* Drops the result of a Python call: 0, or -1 if the call raised an error. */
 static inline int done(PyObject *made)
 {
     Py_XDECREF(made);
@@ -87,7 +87,7 @@ PyObject *speedups_set_constants(PyObject *module, PyObject *given);
 int lookup_slots(PyObject *type, Py_ssize_t *offsets, const char *const *names);
 PyObject *take(PyObject *from, const char *name);
 
-/* What an attribute of a Python thread-local was in the thread that asked last. */
+/* A cached attribute of a Python thread-local, with the thread that looked it up last. */
 struct of_thread { uint64_t thread; PyObject *found; };
 PyObject *of_this_thread(struct of_thread *kept, PyObject *local, const char *name);
 

@@ -1,6 +1,6 @@
-/* jtorch.engine.trie.State of a call that a path has not led to before, whose kernel is there.
+/* Makes a jtorch.engine.trie.State for a call that is new on its path and whose kernel exists.
 
-   No Python runs here: a signal's handler might call something meanwhile, and find a call half noted. */
+   No Python runs here: a signal handler could call an op and find the trace half updated. */
 
 #include "speedups.h"
 
@@ -9,7 +9,7 @@ struct Call_class Call_;
 
 static PyObject *number_avals, *cpu, *files, *settings, *mode_name, *policy, *many_ways;
 
-/* The kernel of a call with these arguments, borrowed; NULL, perhaps without an error, where there is none yet. */
+/* Returns the kernel of a call with these arguments: borrowed. NULL, perhaps without an error, if there is none yet. */
 PyObject *kernel_for(PyObject *call, PyObject *const *args, Py_ssize_t nargs)
 {
     PyObject *avals = PyTuple_New(nargs), *found = NULL;
@@ -27,7 +27,7 @@ PyObject *kernel_for(PyObject *call, PyObject *const *args, Py_ssize_t nargs)
     return found;
 }
 
-/* Where the arguments stand in the trace; numbers are counted below 0, from ``*nnumbers`` on. */
+/* Returns the arguments' slots in the trace. Numbers get negative slots, counted down from ``*nnumbers``. */
 static PyObject *slots_of(PyObject *const *args, Py_ssize_t nargs, Py_ssize_t *nnumbers)
 {
     PyObject *slots = PyTuple_New(nargs);
@@ -42,7 +42,7 @@ static PyObject *slots_of(PyObject *const *args, Py_ssize_t nargs, Py_ssize_t *n
     return slots;
 }
 
-/* caller.line(): where the innermost frame is that is the user's. NULL without an error where Python has to look. */
+/* caller.line(): finds the line of the innermost frame of user code. NULL without an error: Python searches for it. */
 static PyObject *users_line(void)
 {
     PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
@@ -61,7 +61,7 @@ static PyObject *users_line(void)
     return found;
 }
 
-/* starts_held(device), borrowed; NULL, perhaps without an error, where Python has to say. */
+/* starts_held(device): borrowed. NULL, perhaps without an error: Python decides. */
 static PyObject *is_held(PyObject *device)
 {
     PyObject *mode = PyDict_GetItemWithError(settings, mode_name);
@@ -72,8 +72,8 @@ static PyObject *is_held(PyObject *device)
     return device == cpu || PyUnicode_CompareWithASCIIString(mode, "eager") == 0 ? Py_False : NULL;
 }
 
-/* States stay until the trie is cleared, which takes them apart. Looking at them whenever garbage is collected took a quarter of
-   the time of a loop whose sizes grow. */
+/* Untracks a state: states live until the trie is cleared, which breaks their cycles. Scanning the states in each garbage
+   collection would slow down loops whose sizes grow. */
 static void hide_from_collector(PyObject *state, PyObject *key)
 {
     PyObject_GC_UnTrack(state);
@@ -88,7 +88,7 @@ PyObject *one_more(PyObject *number)
     return PyLong_FromSsize_t(PyLong_AsSsize_t(number) + 1);
 }
 
-/* State.__init__; NULL, perhaps without an error, where Python has to do it. */
+/* State.__init__. NULL, perhaps without an error: Python makes the state. */
 static PyObject *new_state(PyObject *parent, PyObject *call, PyObject *const *args, Py_ssize_t n, PyObject *kernel, PyObject *first)
 {
     PyObject *outs = SLOT(kernel, Kernel_.outs);
@@ -116,7 +116,7 @@ static PyObject *new_state(PyObject *parent, PyObject *call, PyObject *const *ar
     return s;
 }
 
-/* Whether it is for Python to say if the trace goes on without states, see trace._strays; -1 with an error. */
+/* Tells whether Python must decide if the trace continues without states, see trace._strays; -1 with an error. */
 static int may_stray(PyObject *trace, PyObject *known, PyObject *key)
 {
     if (SLOT(trace, Trace_.mode) == DEFERRED)
@@ -130,9 +130,9 @@ static int may_stray(PyObject *trace, PyObject *known, PyObject *key)
     return has < 0 ? -1 : !has;
 }
 
-/* A state for a call of arguments that have their places in the trace, under ``key``: borrowed. NULL, perhaps without an error,
-   where Python has to make it: of a call whose kernel is not there, or that runs on another device than the trace, or that goes
-   a new way where there have been many. */
+/* Makes a state under ``key`` for a call whose arguments are in the trace: borrowed. NULL, perhaps without an error: Python makes
+   the state. Python does so if there is no kernel yet, if the call runs on another device than the trace, or if a state with
+   many successors gets a new one. */
 PyObject *state_behind(PyObject *recorder, PyObject *trace, PyObject *call, PyObject *const *args, Py_ssize_t nargs,
                        PyObject *key, Py_ssize_t first)
 {

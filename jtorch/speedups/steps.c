@@ -1,4 +1,4 @@
-/* jtorch._backward.backward.hand_on: a node that nobody watches, in a backward as training loops call it. */
+/* jtorch._backward.backward.hand_on: runs a node without hooks, in the kind of backward that training loops call. */
 
 #include "speedups.h"
 
@@ -6,7 +6,7 @@ static PyObject *in_python, *added, *heappush, *run_of_ops, *first;
 static PyObject *deliver_name, *heap_name, *learner_name, *leaves_name, *order_name, *pending_name, *push_name, *retain_graph_name, *run_name,
     *seq_name, *waiting_name;
 
-/* The outputs of a call that gradients are wanted of: those with an edge. */
+/* Returns the outputs that need a gradient, which are the outputs with an edge. */
 static PyObject *wanted_of(PyObject *edges)
 {
     PyObject *wanted = PyList_New(0);
@@ -21,7 +21,7 @@ static PyObject *wanted_of(PyObject *edges)
     return made;
 }
 
-/* The vjp that was made before for these outputs and the one gradient that has come: NULL, perhaps without an error. */
+/* Returns the cached vjp for these outputs and this one incoming gradient: NULL, perhaps without an error, if there is none. */
 static PyObject *known_vjp(PyObject *node, PyObject *wanted, PyObject *nr)
 {
     PyObject *given = PyTuple_Pack(1, nr), *key = given != NULL ? PyTuple_Pack(2, wanted, given) : NULL;
@@ -31,7 +31,7 @@ static PyObject *known_vjp(PyObject *node, PyObject *wanted, PyObject *nr)
     return found;
 }
 
-/* Whether nobody learns the walk, and the node is an op's with its saved tensors as they were; or -1 with an error. */
+/* Tells whether no walk is being recorded and the node is an op's node with unchanged saved tensors; -1 with an error. */
 static int is_plain(PyObject *task, PyObject *node, PyObject *grads)
 {
     if (!is_a(node, OpNode_.type) || SLOT(node, OpNode_.watched) != Py_False || !PyList_CheckExact(SLOT(node, OpNode_.saved))
@@ -44,7 +44,7 @@ static int is_plain(PyObject *task, PyObject *node, PyObject *grads)
     return plain > 0 ? are_unchanged(SLOT(node, OpNode_.versions)) : plain;
 }
 
-/* The gradients of the wanted outputs; NULL where Python has to do it, or with an error. */
+/* Returns the gradients of the wanted outputs; NULL, perhaps with an error, if Python has to compute them. */
 static PyObject *gradients_of(PyObject *node, PyObject *wanted, PyObject *nr, PyObject *grad)
 {
     PyObject *call = PyTuple_GET_SIZE(wanted) > 0 && Py_IS_TYPE(grad, Value_.type) ? known_vjp(node, wanted, nr) : NULL;
@@ -52,7 +52,7 @@ static PyObject *gradients_of(PyObject *node, PyObject *wanted, PyObject *nr, Py
     PyObject *args = call != NULL ? PyList_GetSlice(saved, 0, PyList_GET_SIZE(saved)) : NULL;
     if (args != NULL && PyList_Append(args, grad) == 0) {
         out = record_call(call, args);
-        if (out == NULL && PyErr_ExceptionMatches(PyExc_ValueError))        /* the gradient is to be mended */
+        if (out == NULL && PyErr_ExceptionMatches(PyExc_ValueError))        /* the gradient needs a conversion */
             PyErr_Clear();
     }
     Py_XDECREF(args);
@@ -64,7 +64,7 @@ static PyObject *gradients_of(PyObject *node, PyObject *wanted, PyObject *nr, Py
     return outs;
 }
 
-/* Adds a gradient of a node's output, or of a leaf, to what a dict has of it. */
+/* Adds a gradient of a node's output, or of a leaf, to the gradient in a dict. */
 static int add(PyObject *found, PyObject *key, PyObject *target, PyObject *nr, PyObject *grad)
 {
     PyObject *there = PyDict_GetItemWithError(found, key);
@@ -78,7 +78,7 @@ static int add(PyObject *found, PyObject *key, PyObject *target, PyObject *nr, P
     return bad ? -1 : 0;
 }
 
-/* Adds a gradient to those of a node that have come. */
+/* Adds a gradient to the pending gradients of a node. */
 static int add_to_pending(PyObject *pending, PyObject *node, PyObject *nr, PyObject *grad)
 {
     PyObject *have = Py_XNewRef(PyDict_GetItemWithError(pending, node));
@@ -89,7 +89,7 @@ static int add_to_pending(PyObject *pending, PyObject *node, PyObject *nr, PyObj
     return bad ? -1 : 0;
 }
 
-/* Has a node whose gradients have all come wait for its turn. */
+/* Puts a node whose gradients are complete into the queue. */
 static int push(PyObject *task, PyObject *node)
 {
     PyObject *heap = PyObject_GetAttr(task, heap_name), *order = PyObject_GetAttr(task, order_name);
@@ -108,7 +108,7 @@ static int push(PyObject *task, PyObject *node)
     return bad ? -1 : 0;
 }
 
-/* One gradient less to wait for: whether it was the last, or -1 with an error. */
+/* Counts one gradient less to wait for: 1 if it was the last, or -1 with an error. */
 static int is_last(PyObject *waiting, PyObject *node)
 {
     PyObject *key = PyLong_FromVoidPtr(node);
@@ -123,7 +123,7 @@ static int is_last(PyObject *waiting, PyObject *node)
     return bad ? -1 : left == 0;
 }
 
-/* Adds a gradient to what has come of a leaf's: 0 where it is the last, which Python gives to the leaf. */
+/* Adds a gradient to the sum for a leaf: 0 if it is the last gradient, which Python gives to the leaf. */
 static int add_to_leaf(PyObject *task, PyObject *leaf, PyObject *grad)
 {
     PyObject *waiting = PyObject_GetAttr(task, waiting_name), *leaves = PyObject_GetAttr(task, leaves_name);
@@ -148,7 +148,7 @@ static int add_to_node(PyObject *task, PyObject *node, PyObject *nr, PyObject *g
     return last > 0 ? push(task, node) : last;
 }
 
-/* PlainTask.deliver: Python does it where a leaf takes its gradient, and for what is no plain value. */
+/* PlainTask.deliver: Python delivers the last gradient of a leaf, and gradients that are not plain values. */
 static int deliver(PyObject *task, PyObject *edge, PyObject *grad)
 {
     PyObject *target = PyTuple_GET_ITEM(edge, 0), *nr = PyTuple_GET_ITEM(edge, 1);
@@ -184,7 +184,7 @@ static int release_unless_kept(PyObject *task, PyObject *node)
     return keeps == 0 ? release(node) : keeps < 0 ? -1 : 0;
 }
 
-/* hand_on(task, node, grads): True if that was all; what is out of the ordinary goes by Python. */
+/* hand_on(task, node, grads): returns True if C did all of it. Python handles unusual nodes. */
 PyObject *speedups_hand_on(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     if (nargs != 3) {

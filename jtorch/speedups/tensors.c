@@ -1,4 +1,4 @@
-/* Tensors and storages: jtorch.storage.value_of, jtorch.tensor.wrap, and what calls ask of their arguments. */
+/* Tensors and storages: jtorch.storage.value_of, jtorch.tensor.wrap, and queries that calls make about their arguments. */
 
 #include "speedups.h"
 
@@ -10,7 +10,7 @@ struct Tensor_class Tensor_;
 
 static PyObject *value_in_python, *write_in_python, *zero, *never;
 
-/* What a tensor shows now, where that is at hand: borrowed, or NULL without an error. */
+/* Returns a tensor's current value if it is computed and up to date: borrowed, or NULL without an error. */
 static PyObject *shown_by(PyObject *tensor)
 {
     PyObject *view = SLOT(tensor, Tensor_.view), *storage = SLOT(tensor, Tensor_.storage);
@@ -23,7 +23,7 @@ static PyObject *shown_by(PyObject *tensor)
     return SLOT(view, View_.value);
 }
 
-/* A new reference. */
+/* Returns a tensor's value: a new reference. */
 PyObject *value_of(PyObject *tensor)
 {
     PyObject *value = shown_by(tensor);
@@ -49,7 +49,7 @@ static PyObject *new_storage(PyObject *value)
     return s;
 }
 
-/* A tensor of a value, in a storage of its own or in the one that is given. ``node`` may be NULL. */
+/* Makes a tensor of a value, in a new storage or in the given storage. ``node`` may be NULL. */
 PyObject *wrap_value(PyObject *value, PyObject *node, Py_ssize_t output_nr, PyObject *storage)
 {
     PyObject *number = output_nr ? PyLong_FromSsize_t(output_nr) : Py_NewRef(zero);
@@ -95,7 +95,7 @@ PyObject *speedups_wrap(PyObject *module, PyObject *const *args, Py_ssize_t narg
     return wrap_value(args[0], node, nr, is_none(shared) ? NULL : shared);
 }
 
-/* What a tensor shows of its storage, if it is not simply all of it: a new View. */
+/* Makes a View: the part of its storage that a tensor shows, if this is not all of the storage. */
 static PyObject *new_view(PyObject *storage, PyObject *const *geometry, PyObject *value)
 {
     PyObject *view = View_.type->tp_alloc(View_.type, 0);
@@ -111,7 +111,7 @@ static PyObject *new_view(PyObject *storage, PyObject *const *geometry, PyObject
     return view;
 }
 
-/* Whether a geometry (aval, stride, offset, in_order) is all of a storage, or -1 with an error. */
+/* Tells whether a geometry (aval, stride, offset, in_order) covers all of a storage; -1 with an error. */
 static int is_whole(PyObject *storage, PyObject *const *geometry)
 {
     if (geometry[0] != SLOT(storage, Storage_.aval) || geometry[3] != Py_True)
@@ -188,7 +188,7 @@ int will_be_written(PyObject *tensor)
     return storage != NULL && Py_IS_TYPE(storage, Storage_.type) ? add_to(storage, Storage_.generation, 1) : 0;
 }
 
-/* Gives a tensor that shows all of its storage a new value: 1 if it did, 0 where Python has to. */
+/* Writes a new value to a tensor that shows all of its storage: 1 if it did, 0 if Python has to write. */
 static int write_whole(PyObject *tensor, PyObject *value)
 {
     PyObject *storage = SLOT(tensor, Tensor_.storage), *counter = SLOT(tensor, Tensor_.counter);
@@ -214,7 +214,7 @@ static int write_or_ask(PyObject *tensor, PyObject *value, int here)
     return written ? (written < 0 ? -1 : 0) : done(PyObject_CallFunctionObjArgs(write_in_python, tensor, value, NULL));
 }
 
-/* See jtorch.storage.write. Python notes what somebody may have saved behind the tensor's back. */
+/* See jtorch.storage.write. Python notes a write to a tensor whose storage may have been saved under another version counter. */
 int write_value(PyObject *tensor, PyObject *value)
 {
     PyObject *storage = SLOT(tensor, Tensor_.storage);
@@ -260,11 +260,11 @@ void count_saved(PyObject *versions, long by)
         if (Py_IS_TYPE(counter, SavedTensorRef_.type))
             counter = SLOT(counter, SavedTensorRef_.storage);
         if (Py_IS_TYPE(counter, Storage_.type) && add_to(counter, Storage_.saved, by) < 0)
-            PyErr_Clear();      /* no memory for a number above 256 */
+            PyErr_Clear();      /* no memory for an int above 256 */
     }
 }
 
-/* The version of what a node has noted beside a saved tensor: a new reference. */
+/* Returns the version of a saved tensor's counter: a new reference. */
 PyObject *version_of(PyObject *counter)
 {
     if (Py_IS_TYPE(counter, SavedTensorRef_.type))

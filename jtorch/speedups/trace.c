@@ -1,4 +1,4 @@
-/* jtorch.engine.trace.record: a call looks itself up in the trie of traces. */
+/* jtorch.engine.trace.record: looks a call up in the trie of traces. */
 
 #include "speedups.h"
 
@@ -10,7 +10,7 @@ struct Recorder_class Recorder_;
 
 static PyObject *local, *in_python, *record_new, *run_now, *take_back, *begin_early, *look_ahead, *end, *cut;
 
-/* What records a thread's calls, which it keeps as long as it lives: borrowed. */
+/* Returns the thread's recorder, which lives as long as the thread: borrowed. */
 static PyObject *current_recorder(void)
 {
     static struct of_thread kept;
@@ -39,20 +39,20 @@ PyObject *new_value(PyObject *aval, PyObject *trace, Py_ssize_t slot)
     return v;
 }
 
-/* Takes back what a call has noted that Python is to look up instead. */
+/* Removes the values and numbers that a call has noted, because Python will look the call up instead. */
 static void forget(PyObject *values, Py_ssize_t nvalues, PyObject *numbers, Py_ssize_t nnumbers)
 {
     PyObject *type, *error, *trace;
-    PyErr_Fetch(&type, &error, &trace);     /* such as there is stays */
+    PyErr_Fetch(&type, &error, &trace);     /* keeps a pending error */
     for (Py_ssize_t i = nvalues; i < PyList_GET_SIZE(values); i++)
         set(PyList_GET_ITEM(values, i), Value_.stamp, Py_None);
-    PyList_SetSlice(values, nvalues, PY_SSIZE_T_MAX, NULL);     /* to make a list shorter takes no memory */
+    PyList_SetSlice(values, nvalues, PY_SSIZE_T_MAX, NULL);     /* shortening a list needs no memory */
     PyList_SetSlice(numbers, nnumbers, PY_SSIZE_T_MAX, NULL);
     PyErr_Restore(type, error, trace);
 }
 
-/* What stands for a value in the key of a call: where it stands in the trace, or what it is like if it comes in now.
-   A new reference; NULL without an error where it has to be computed first. */
+/* Returns a value's part of a call's key: its slot in the trace, or its aval if it enters the trace now.
+   A new reference; NULL without an error if the value must be computed first. */
 static PyObject *key_of(PyObject *v, PyObject *trace, PyObject *values)
 {
     if (SLOT(v, Value_.stamp) == trace)
@@ -69,8 +69,8 @@ static PyObject *key_of(PyObject *v, PyObject *trace, PyObject *values)
     return Py_NewRef(SLOT(v, Value_.aval));
 }
 
-/* The state that the call leads to, borrowed; NULL, perhaps without an error, where Python has to find out.
-   ``is_new``: whether the path has not led to the call before, and Python has to make the state. */
+/* Returns the state after the call: borrowed. NULL, perhaps without an error: Python has to look it up.
+   Sets ``is_new`` if the call is new on this path, so that Python has to make the state. */
 static PyObject *look_up(PyObject *recorder, PyObject *call, PyObject *const *args, Py_ssize_t nargs, PyObject *trace, int *is_new)
 {
     PyObject *state = SLOT(trace, Trace_.state), *values = SLOT(trace, Trace_.values), *numbers = SLOT(trace, Trace_.numbers);
@@ -103,7 +103,7 @@ done:
     return found;
 }
 
-/* The call's value (or a list of them), waiting in the trace. */
+/* Makes the call's value (or a list of its values), which waits in the trace. */
 static PyObject *results_of(PyObject *after, PyObject *trace, PyObject *values)
 {
     Py_ssize_t n = PyList_GET_SIZE(values);
@@ -129,7 +129,7 @@ static PyObject *results_of(PyObject *after, PyObject *trace, PyObject *values)
     return out;
 }
 
-/* Takes a call back that has raised, whose error stays; an interrupt that comes meanwhile takes its place. */
+/* Removes a call that has raised an error from the trace and keeps the error. An interrupt in between replaces the error. */
 static void take_call_back(PyObject *trace, PyObject *before, PyObject *after)
 {
     PyObject *type, *error, *traceback;
@@ -150,7 +150,7 @@ static int cut_if_long(PyObject *recorder, PyObject *calls)
     return done(PyObject_CallOneArg(cut, recorder));
 }
 
-/* Runs a call that has been noted, unless it is held back, and ends a trace that has become too long. */
+/* Runs a noted call unless it is deferred, and ends a trace that has become too long. */
 static int run_or_hold(PyObject *recorder, PyObject *trace, PyObject *before, PyObject *after, int held, PyObject *args)
 {
     PyObject *kernel = SLOT(after, State_.kernel);
@@ -173,8 +173,8 @@ static int run_or_hold(PyObject *recorder, PyObject *trace, PyObject *before, Py
     return cut_if_long(recorder, SLOT(after, State_.depth));
 }
 
-/* Notes a call in the trace: its results and, as new references, the states before and behind it. NULL without an error where
-   Python has to, which goes on from ``is_new``. Garbage is not collected meanwhile: it may run anything, and so end the trace. */
+/* Notes a call in the trace: returns its results and, as new references, the states before and after the call. NULL without an
+   error: Python notes the call and uses ``is_new``. Garbage collection is off meanwhile: a finalizer could end the trace. */
 static PyObject *note(PyObject *recorder, PyObject *trace, PyObject *call, PyObject *args, PyObject **before, PyObject **after,
                       int *held, int *is_new)
 {
@@ -228,7 +228,7 @@ PyObject *record_call(PyObject *call, PyObject *args)
     return out;
 }
 
-/* record_call of a call that may write into its first argument's array. */
+/* Records a call that may write into the array of its first argument. See record_call. */
 PyObject *record_over(PyObject *call, PyObject *args)
 {
     PyObject *trace = current_trace();
@@ -264,7 +264,7 @@ PyObject *speedups_record_over(PyObject *module, PyObject *const *args, Py_ssize
     return recorded(record_over, args, nargs);
 }
 
-/* For each value of a list, 1 if anybody beside the list holds it, else 0. */
+/* Returns, for each value of a list, 1 if the value is referenced outside the list, else 0. */
 PyObject *speedups_liveness_of(PyObject *module, PyObject *values)
 {
     if (!PyList_Check(values)) {

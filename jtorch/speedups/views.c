@@ -1,11 +1,11 @@
-/* jtorch.dispatch.views: a view of a tensor, the call of an op that makes one, and a row. */
+/* jtorch.dispatch.views: makes views, calls ops that return views, and selects rows. */
 
 #include "speedups.h"
 
 static PyObject *view_of_in_python, *plain_view_in_python, *row_of_in_python, *call_view_in_python, *end_trace;
 static PyObject *no_grad, *shown_name, *view_op_name, *through_name, *creation_name;
 
-/* Whether C knows a tensor: one of ordinary storage. */
+/* Tells whether a tensor has an ordinary storage, which C can read. */
 static int is_known(PyObject *t)
 {
     return is_a(t, Tensor_.type) && SLOT(t, Tensor_.storage) != NULL && Py_IS_TYPE(SLOT(t, Tensor_.storage), Storage_.type);
@@ -19,7 +19,7 @@ PyObject *speedups_view_of(PyObject *module, PyObject *const *args, Py_ssize_t n
     return view_of(args[0], args + 1, args[5]);
 }
 
-/* The view gets a history: 0, or -1 with an error. */
+/* Gives a view a history: 0, or -1 with an error. */
 static int track(PyObject *made, PyObject *call, PyObject *flat, PyObject *args, int is_inexact)
 {
     PyObject *trace = current_trace();
@@ -34,14 +34,14 @@ static int track(PyObject *made, PyObject *call, PyObject *flat, PyObject *args,
     return 0;
 }
 
-/* Whether ``flat`` is one tensor that C knows. */
+/* Tells whether ``flat`` is one tensor that C can read. */
 static int is_one_known(PyObject *flat)
 {
     return (PyTuple_CheckExact(flat) || PyList_CheckExact(flat)) && PySequence_Fast_GET_SIZE(flat) == 1
         && is_known(PySequence_Fast_ITEMS(flat)[0]);
 }
 
-/* Whether it is a geometry: (aval, stride, offset, in_order). */
+/* Tells whether an object is a geometry: (aval, stride, offset, in_order). */
 static int is_geometry(PyObject *shown)
 {
     return PyTuple_CheckExact(shown) && PyTuple_GET_SIZE(shown) == 4 && PyBool_Check(PyTuple_GET_ITEM(shown, 3));
@@ -76,7 +76,7 @@ PyObject *speedups_plain_view(PyObject *module, PyObject *const *given, Py_ssize
     return plain_view(given[0], given[1], given[2], given[3] == Py_True);
 }
 
-/* Whether an attribute that few tensors have is not as in all others: it is neither None nor empty. -1 with an error. */
+/* Tells whether a tensor has an attribute that most tensors lack: a value that is neither None nor empty. -1 with an error. */
 static int has(PyObject *tensor, PyObject *name)
 {
     PyObject *found = PyObject_GetAttr(tensor, name);
@@ -85,7 +85,7 @@ static int has(PyObject *tensor, PyObject *name)
     return is_there;
 }
 
-/* What the call has shown of a tensor like this one: a new reference. NULL, perhaps without an error, where Python has to look. */
+/* Returns the cached geometry of the call's view for this layout: a new reference. NULL, perhaps without an error, if none is cached. */
 static PyObject *shown_before(PyObject *call, PyObject *base)
 {
     PyObject *view = SLOT(base, Tensor_.view), *aval = aval_of(base);
@@ -98,7 +98,7 @@ static PyObject *shown_before(PyObject *call, PyObject *base)
     return found != NULL && is_geometry(found) ? Py_NewRef(found) : NULL;
 }
 
-/* Notes how a view was made, where writes to it are restricted: 0, or -1 with an error. See jtorch.dispatch.views._creation_of. */
+/* Notes how a view was made, if writes to it are restricted: 0, or -1 with an error. See jtorch.dispatch.views._creation_of. */
 static int note_creation(PyObject *made, PyObject *base, int is_grad_on)
 {
     PyObject *creation = is_grad_on ? PyObject_GetAttr(base, creation_name) : Py_NewRef(no_grad);
@@ -107,7 +107,7 @@ static int note_creation(PyObject *made, PyObject *base, int is_grad_on)
     return failed ? -1 : 0;
 }
 
-/* The geometry of a view that is like others: see shown_before. */
+/* Returns the geometry of an ordinary view: see shown_before. */
 static PyObject *plain_geometry(PyObject *call, PyObject *flat, PyObject *modes, int tracks)
 {
     long facts = facts_of(call);
@@ -139,7 +139,7 @@ PyObject *speedups_call_view(PyObject *module, PyObject *const *given, Py_ssize_
     return made;
 }
 
-/* Where the row ``index`` begins: a new reference, or None if there is none. ``rows``: see jtorch.dispatch.views.row_of. */
+/* Returns the offset of the row ``index``: a new reference, or None if there is none. See jtorch.dispatch.views.row_of. */
 static PyObject *start_of(PyObject *rows, PyObject *index)
 {
     Py_ssize_t n = PyLong_AsSsize_t(PyTuple_GET_ITEM(rows, 1)), apart = PyLong_AsSsize_t(PyTuple_GET_ITEM(rows, 4));

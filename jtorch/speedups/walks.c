@@ -1,4 +1,4 @@
-/* jtorch._nodes.replay: a backward that has been walked before from the same state of the trace, in one step. */
+/* jtorch._nodes.replay: repeats in one step a backward that was walked before from the same state of the trace. */
 
 #include "speedups.h"
 
@@ -8,15 +8,15 @@ struct Walk_class Walk_;
 static PyObject *accumulate_in_python, *is_watched, *shape_only_value, *zero_stride_arrays, *nothing;
 static PyTypeObject *conditionally_saved_node, *copy_slices;
 
-/* ---------------------------------------------------------------- is it the walk? */
+/* ---------------------------------------------------------------- checking that the recorded walk matches */
 
 struct meeting {
-    PyObject *trace, *values, *entering;    /* the trace, its values, and the walk's, which are borrowed */
-    PyObject *entered, *slots, *numbers;    /* lists: values that come into the trace, where, and Python numbers */
-    PyObject **met;                         /* nodes and leaves in the order met; borrowed, since the root holds them */
+    PyObject *trace, *values, *entering;    /* the trace, its values, and the avals that enter with the walk: all borrowed */
+    PyObject *entered, *slots, *numbers;    /* lists: the values that enter the trace, their slots, and Python numbers */
+    PyObject **met;                         /* nodes and leaves in the walk's order: borrowed, since the root holds them */
 };
 
-/* Whether a value is where it was, or comes into the trace now as it did then; -1 with an error. */
+/* Tells whether a value has its former slot, or enters the trace now as it did then; -1 with an error. */
 static int is_in_place(PyObject *v, PyObject *slot, struct meeting *m)
 {
     if (SLOT(v, Value_.stamp) == m->trace)
@@ -51,7 +51,7 @@ static int are_in_place(PyObject *saved, PyObject *slots, struct meeting *m)
     return 1;
 }
 
-/* Whether none of the tensors that a node has saved was written to since. */
+/* Tells whether no tensor that a node has saved was written to since. */
 int are_unchanged(PyObject *versions)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(versions); i++) {
@@ -92,7 +92,7 @@ static int lead_on(PyObject *edges, PyObject *targets, struct meeting *m)
     return 1;
 }
 
-/* A step is (call, number of the node in the order met, slots of the saved values, edges as (number of the target, output)). */
+/* Tells whether a step matches. It is (call, number of its node, slots it saved, edges as (number of the target, output)). */
 static int is_step(PyObject *step, struct meeting *m)
 {
     PyObject *node = m->met[PyLong_AsSsize_t(PyTuple_GET_ITEM(step, 1))];
@@ -105,7 +105,7 @@ static int is_step(PyObject *step, struct meeting *m)
     return found > 0 ? lead_on(SLOT(node, OpNode_.raw_edges), PyTuple_GET_ITEM(step, 3), m) : found;
 }
 
-/* Whether nobody sees how a gradient arrives at a leaf. */
+/* Tells whether no hook sees the gradient of a leaf. */
 static int is_unwatched(PyObject *leaf)
 {
     PyObject *hooks = SLOT(leaf, Tensor_.leaf_hooks), *others = SLOT(leaf, Tensor_.post_accumulate_hooks);
@@ -128,7 +128,7 @@ static int are_unwatched(PyObject *leaves, struct meeting *m)
     return 1;
 }
 
-/* Whether what was met are as many things as then. */
+/* Tells whether the met nodes and leaves are distinct objects, as they were in the recorded walk. */
 static int are_distinct(PyObject **met, Py_ssize_t count)
 {
     size_t size = 16;
@@ -161,9 +161,9 @@ static int is_walk(PyObject *walk, PyObject *grad, struct meeting *m)
     return found > 0 ? are_distinct(m->met, count) : found;
 }
 
-/* ---------------------------------------------------------------- and what it does */
+/* ---------------------------------------------------------------- repeating the walk */
 
-/* Puts the walk's values into the trace, and the trace where the walk ends. */
+/* Puts the walk's values into the trace, and sets the trace's state to the state after the walk. */
 static int enter(PyObject *walk, struct meeting *m)
 {
     PyObject *avals = SLOT(walk, Walk_.avals);
@@ -203,7 +203,7 @@ static int accumulate(PyObject *leaf, PyObject *value)
     return 0;
 }
 
-/* A value in place of one of which only the aval counts. */
+/* Returns a replacement for a value of which only the aval counts. */
 static PyObject *shape_only_value_for(PyObject *v)
 {
     if (!Py_IS_TYPE(v, Value_.type))
@@ -247,7 +247,7 @@ int release(PyObject *node)
     return 0;
 }
 
-/* The values that the leaves get. */
+/* Returns the gradients of the leaves. */
 static PyObject *values_at(PyObject *leaves, PyObject *values)
 {
     PyObject *found = PyList_New(PyTuple_GET_SIZE(leaves));
@@ -261,7 +261,7 @@ static PyObject *values_at(PyObject *leaves, PyObject *values)
 static int carry_out(PyObject *walk, struct meeting *m, int retain_graph)
 {
     PyObject *leaves = SLOT(walk, Walk_.leaves), *through = SLOT(walk, Walk_.through);
-    PyObject *grads = values_at(leaves, m->values);     /* now, since adding to a gradient may end the trace */
+    PyObject *grads = values_at(leaves, m->values);     /* collected now, since adding to a gradient may end the trace */
     int failed = grads == NULL;
     for (Py_ssize_t i = 0; !failed && i < PyTuple_GET_SIZE(leaves); i++) {
         PyObject *leaf = m->met[PyLong_AsSsize_t(PyTuple_GET_ITEM(PyTuple_GET_ITEM(leaves, i), 0))];
@@ -273,14 +273,14 @@ static int carry_out(PyObject *walk, struct meeting *m, int retain_graph)
     for (Py_ssize_t i = 0; !retain_graph && i < PyTuple_GET_SIZE(through); i++)
         if (release(m->met[PyLong_AsSsize_t(PyTuple_GET_ITEM(through, i))]) < 0)
             return -1;
-    PyObject *now = current_trace();        /* adding to a gradient may have ended the one before */
+    PyObject *now = current_trace();        /* adding to a gradient may have ended the previous trace */
     if (now == NULL)
         return -1;
     set(now, Trace_.after_backward, Py_True);
     return 0;
 }
 
-/* follow(walk, root, grad, trace, retain_graph): whether it was the walk; then all of it is done. */
+/* follow(walk, root, grad, trace, retain_graph): tells whether the recorded walk matches; if so, the whole backward is done. */
 PyObject *speedups_follow(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     if (nargs != 5 || !Py_IS_TYPE(args[0], Walk_.type) || !Py_IS_TYPE(args[2], Value_.type)
@@ -298,7 +298,7 @@ PyObject *speedups_follow(PyObject *module, PyObject *const *args, Py_ssize_t na
         m.met[0] = args[1];
         found = is_walk(walk, args[2], &m);
         if (found > 0 && enter(walk, &m) < 0) {
-            set(trace, Trace_.noting, Py_True);     /* half of it is there: the next call begins another trace */
+            set(trace, Trace_.noting, Py_True);     /* the trace holds half of the walk: the next call begins another trace */
             found = -1;
         }
         for (Py_ssize_t i = 0; found <= 0 && i < PyList_GET_SIZE(m.entered); i++)

@@ -1,8 +1,8 @@
-// Batch norm's sums, for XLA's programs (handlers of its FFI) and for the host (plain functions).
+// Sums of batch norm, for XLA's programs (FFI handlers) and for the host (plain functions).
 //
-// XLA makes a handful of loops of them for each layer, which differ where the layers do in size: compiling those was a third of
-// what a ResNet-50's step took to compile. Arrays are float32 and densely packed: images x channels x places, or one number for
-// each channel. Each thread computes some of the channels (shares.h), which does not change the numbers.
+// XLA compiles several loops for each layer's batch norm, and compiles them anew for each size. These handlers spare that time.
+// Arrays are float32 and densely packed: images x channels x places, or one number for each channel. Each thread computes some of
+// the channels (shares.h), which does not change the results.
 
 #include "shares.h"
 
@@ -15,8 +15,9 @@ namespace {
 
 #define INSIDE inline __attribute__((always_inline))
 
-constexpr int64_t OF_A_SHARE = 1 << 15;     // numbers: with fewer for each, waking another thread costs more
-constexpr int64_t IN_A_ROW = 4096;          // numbers added up in float32, whose sums are added up in double
+constexpr int64_t OF_A_SHARE = 1 << 15;     // the least numbers of a share: a smaller value wakes threads for too little work
+// numbers that are added in float32; their sums are added in double, so a larger value loses precision
+constexpr int64_t IN_A_ROW = 4096;
 
 // ---------------------------------------------------------------- a row of numbers
 
@@ -53,7 +54,7 @@ INSIDE double squares(const float *x, float mean, int64_t n) {
     return total;
 }
 
-// Adds to the sums of y, and of y times what x differs from its mean.
+// Adds the sum of y, and the sum of y * (x - mean), to `sums`.
 INSIDE void add_products(double sums[2], const float *x, float mean, const float *y, int64_t n) {
     Lanes a{}, b{};
     int64_t i = 0;
@@ -62,7 +63,7 @@ INSIDE void add_products(double sums[2], const float *x, float mean, const float
     for (; i < n; i++) sums[0] += y[i], sums[1] += double(y[i]) * (x[i] - mean);
 }
 
-// Of y, and what x differs from its mean: y * a + x * b + c.
+// Computes y * a + (x - mean) * b + c.
 INSIDE void combine(const float *x, float mean, const float *y, float a, float b, float c, float *made, int64_t n) {
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) lanes(made + i) = lanes(y + i) * a + (lanes(x + i) - mean) * b + c;
@@ -76,7 +77,7 @@ INSIDE void combine(const float *x, float mean, const float *y, float a, float b
 struct Sizes {
     int64_t images, channels, places;
 
-    // Calls f(where a row begins, how long it is) for all rows of a channel.
+    // Calls f(start, length) for each row of a channel.
     template <typename F>
     INSIDE void rows(int64_t channel, F f) const {
         for (int64_t image = 0; image < images; image++)
@@ -85,7 +86,7 @@ struct Sizes {
     }
 };
 
-struct Statistics {     // the mean of each channel, its variance, and one by the root of the uncorrected one
+struct Statistics {     // computes each channel's mean, variance, and scale: 1 / sqrt(uncorrected variance + eps)
     Sizes sizes;
     const float *x;
     float *mean, *variance, *scale;
@@ -93,8 +94,8 @@ struct Statistics {     // the mean of each channel, its variance, and one by th
 
     INSIDE void compute(int64_t channel) const {
         double total = 0, square = 0, count = double(sizes.images * sizes.places);
-        float first = x[channel * sizes.places];        // something near the mean: large sums would lose digits
-        if (!(std::fabs(first) < 1e30f)) first = 0;     // or differences from it are no numbers
+        float first = x[channel * sizes.places];        // an estimate of the mean: sums of differences from it keep more digits
+        if (!(std::fabs(first) < 1e30f)) first = 0;     // differences from a huge estimate could overflow
         sizes.rows(channel, EACH { total += sum(x + at, first, n); });
         float m = mean[channel] = float(first + total / count);
         sizes.rows(channel, EACH { square += squares(x + at, m, n); });
@@ -103,7 +104,7 @@ struct Statistics {     // the mean of each channel, its variance, and one by th
     }
 };
 
-struct Gradients {      // those of x, the weight and the bias, of y, that of (x - mean) * scale * weight + bias
+struct Gradients {      // the gradients of x, weight and bias, given y, the gradient of (x - mean) * scale * weight + bias
     Sizes sizes;
     const float *x, *mean, *scale, *weight, *y;
     float *of_x, *of_weight, *of_bias;
@@ -200,7 +201,7 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(jtorch_batch_norm_gradients, gradients,
 
 extern "C" {
 
-// The same on the host: `sizes` are images, channels and places.
+// Computes the statistics on the host. `sizes` holds images, channels and places.
 void jtorch_host_batch_statistics(const int64_t *sizes, double eps, double correction, const float *x, float *mean,
                                   float *variance, float *scale) {
     Statistics of{{sizes[0], sizes[1], sizes[2]}, x, mean, variance, scale, eps, correction};

@@ -1,10 +1,10 @@
-// Convolutions by oneDNN, for XLA's programs (a handler of its FFI) and for the host (a plain function).
+// Convolutions by oneDNN, for XLA's programs (an FFI handler) and for the host (a plain function).
 //
-// A convolution has three arrays, input, filters and result. Its kind says which of them is computed from the two others: the
-// result, or one of the others as its gradient is, with the result's gradient in the place of the result. Arrays are float32,
-// densely packed. What oneDNN makes for the numbers of a convolution is kept: it takes longer to make than to run.
+// A convolution has three arrays: input, filters and result. Its kind names the array that is computed from the two others. For a
+// gradient of the input or the filters, the result's gradient stands in place of the result. Arrays are float32 and densely
+// packed. oneDNN's primitives are cached, because creating one takes longer than running it.
 //
-// Each thread computes some of the images (shares.h). Where that would be uneven OpenMP's threads divide the work.
+// Each thread computes some of the images (shares.h). If the shares would be uneven, the threads of OpenMP divide the work.
 
 #include "filters.h"
 #include "shares.h"
@@ -19,10 +19,11 @@ std::atomic<int> jtorch::allowed{0};
 
 namespace {
 
-constexpr double OF_ONE_THREAD = 1e7;       // operations up to which waking others costs more: 7e6 took 0.11 ms with two, 0.08 with one
-
-constexpr int64_t EVEN = 4;             // images for each thread, from which on it does not matter that some have one more
-constexpr int64_t MOST_SUMS = 1 << 24;  // numbers in the filters' gradients of shares
+// operations up to which one thread runs a convolution; a larger value leaves more convolutions to one thread
+constexpr double OF_ONE_THREAD = 1e7;
+constexpr int64_t EVEN = 4;             // images per thread from which uneven shares are accepted
+// the most numbers in the shares' gradients of the filters; a larger value uses more memory
+constexpr int64_t MOST_SUMS = 1 << 24;
 
 // ---------------------------------------------------------------- oneDNN's choice
 
@@ -44,7 +45,7 @@ std::shared_ptr<dnnl_memory_desc> described(const Numbers &numbers, Array array,
     return owned(made, one.dnnl_memory_desc_destroy);
 }
 
-// oneDNN's choice of a kernel for the kind, which says itself how its arrays should lie.
+// Returns oneDNN's choice of a kernel for the kind. The kernel chooses the layouts of its arrays.
 std::shared_ptr<dnnl_primitive_desc> chosen(const Numbers &numbers) {
     std::vector<dnnl_dim_t> dilation(numbers.dilation, numbers.dilation + numbers.n);
     for (auto &d : dilation) d--;
@@ -65,7 +66,7 @@ std::shared_ptr<dnnl_primitive_desc> chosen(const Numbers &numbers) {
     return owned(made, one.dnnl_primitive_desc_destroy);
 }
 
-// Whether the kernel is one that oneDNN has written for this processor. The others are plain loops, or products of patches.
+// Tells whether oneDNN has a specialized kernel for this processor. Its other kernels are plain loops, or products of patches.
 bool is_quick(const Numbers &numbers) {
     const char *name = nullptr;
     auto made = chosen(numbers);
@@ -118,7 +119,7 @@ class Convolution {
     }
 
   private:
-    struct Side {       // an array: as it lies, as the kernel wants it, and what moves it from the one to the other
+    struct Side {       // an array: its layout, the layout that the kernel wants, and the reorder between the two
         int argument;
         std::shared_ptr<dnnl_memory_desc> lies, wanted;
         std::shared_ptr<dnnl_primitive> moved;
@@ -141,7 +142,7 @@ class Convolution {
 Kept<Convolution> kept;
 Kept<bool> quick;
 
-// Whether filters.cc computes it: what oneDNN has no quick kernel for.
+// Tells whether filters.cc computes a convolution, which is one without a quick kernel in oneDNN.
 bool is_for_loops(const Numbers &numbers) {
     if (!are_small_groups(numbers)) return false;
     std::vector<int64_t> key(numbers.from, numbers.from + Numbers::count(numbers.n));
@@ -159,17 +160,17 @@ struct Arrays {
 void run(const Numbers &numbers, const Arrays &arrays, int count) {
     Threads threads(count);
     std::vector<int64_t> key(numbers.from, numbers.from + Numbers::count(numbers.n));
-    key.push_back(count);       // a kernel divides its work among as many threads as there were when it was made
+    key.push_back(count);       // a kernel divides its work among the number of threads set when the kernel was made
     void *const at[] = {arrays.at[0], arrays.at[1], arrays.at[2]};
     kept.get(key, [&] { return std::make_shared<Convolution>(numbers); })->run(at);
 }
 
-// By OpenMP's threads.
+// Computes a convolution in the threads of OpenMP.
 void convolve(const Numbers &numbers, const Arrays &arrays) {
     run(numbers, arrays, numbers.operations() <= OF_ONE_THREAD ? 1 : host_threads());
 }
 
-// Of some of the images each, in one thread. The filters' gradient is the sum of theirs.
+// A convolution in shares: each computes some of the images in one thread. The filters' gradient is the sum over the shares.
 class OfImages : public Shares {
   public:
     OfImages(const Numbers &is, const Arrays &arrays, int64_t count)
@@ -203,7 +204,7 @@ class OfImages : public Shares {
     const Block sums;
 };
 
-// How many shares of its images a convolution is computed in; 0 where that would be uneven, or take much memory.
+// Returns the number of shares in which a convolution is computed; 0 if shares would be uneven, or take much memory.
 int64_t shares_of(const Numbers &is, int64_t threads) {
     int64_t images = is.shapes[INPUT][0];
     if (threads <= 1 || is.operations() <= OF_ONE_THREAD) return 1;
@@ -245,7 +246,7 @@ extern "C" {
 
 void jtorch_onednn_use_threads(int n) { allowed = n; }
 
-// Whether oneDNN, or filters.cc, has a quick kernel for these numbers.
+// Tells whether oneDNN, or filters.cc, has a quick kernel for these numbers.
 int jtorch_onednn_is_quick(const int64_t *numbers) {
     try {
         Numbers is(numbers);
@@ -255,7 +256,7 @@ int jtorch_onednn_is_quick(const int64_t *numbers) {
     }
 }
 
-// 1 if that went well.
+// Computes a convolution on the host: 1 if it succeeded, else 0.
 int jtorch_onednn_convolve(const int64_t *numbers, void *a, void *b, void *made) {
     try {
         void *given[2] = {a, b};

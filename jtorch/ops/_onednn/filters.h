@@ -6,10 +6,10 @@
 
 namespace jtorch {
 
-// Whether this gradient is computed here: of groups of few channels, in one or two dimensions.
+// Tells whether this file computes the gradient: it does for groups of few channels, in one or two dimensions.
 bool are_small_groups(const Numbers &numbers);
 
-// Computes it on the host, or in threads of XLA's pool. `y` is the gradient of the result.
+// Compute the gradient on the host, or in threads of XLA's pool. `y` is the gradient of the result.
 void filters_of_groups(const Numbers &numbers, const float *x, const float *y, float *made);
 ffi::Future filters_of_groups(const Numbers &numbers, const float *x, const float *y, float *made, ffi::ThreadPool pool);
 

@@ -1,4 +1,4 @@
-// Loads oneDNN, and is what Python loads.
+// Loads oneDNN. Python loads this library.
 
 #include <Python.h>
 
@@ -12,7 +12,7 @@ using jtorch::one;
 
 extern "C" {
 
-// The library's version (30200 for 3.2.0), or 0 if it can't be loaded or lacks a function.
+// Loads the library; returns its version (30200 for 3.2.0), or 0 if it can't be loaded or lacks a function.
 int jtorch_onednn_load(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) return 0;
@@ -32,7 +32,7 @@ PyObject *jtorch_multiply(PyObject *, PyObject *const *, Py_ssize_t);
 PyObject *jtorch_fuse(PyObject *, PyObject *const *, Py_ssize_t);
 PyObject *jtorch_operations(PyObject *, PyObject *);
 
-// The module has what is called often. The other functions are called through ctypes.
+// The module has the functions that are called often. The other functions are called with ctypes.
 PyMODINIT_FUNC PyInit__handlers() {
     static PyMethodDef methods[] = {
         {"multiply", reinterpret_cast<PyCFunction>(jtorch_multiply), METH_FASTCALL, nullptr},

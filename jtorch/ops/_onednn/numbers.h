@@ -1,6 +1,6 @@
-// What a convolution is: its kind (which of its arrays is computed) and its sizes, as a row of numbers
+// A convolution's description: its kind (the array that is computed) and its sizes, as a row of numbers
 //     kind, groups, n, the shapes of input, filters and result (n + 2 each), and for each of the n dimensions
-//     stride, padding before, padding behind, dilation (n each).
+//     stride, padding before, padding after, dilation (n each).
 #pragma once
 
 #include <cstdint>

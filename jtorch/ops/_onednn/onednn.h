@@ -1,4 +1,4 @@
-// What of oneDNN and OpenMP is called, taken from the library when it is loaded (library.cc).
+// The functions of oneDNN and OpenMP that jtorch calls, looked up when the library is loaded (library.cc).
 #pragma once
 
 #include <oneapi/dnnl/dnnl.h>
@@ -77,7 +77,7 @@ inline std::shared_ptr<dnnl_primitive_attr> attributes() {
     dnnl_primitive_attr_t made;
     CHECKED(dnnl_primitive_attr_create, &made);
     auto found = owned(made, one.dnnl_primitive_attr_destroy);
-    CHECKED(dnnl_primitive_attr_set_scratchpad_mode, made, dnnl_scratchpad_mode_user);     // oneDNN's own is a thread's
+    CHECKED(dnnl_primitive_attr_set_scratchpad_mode, made, dnnl_scratchpad_mode_user);     // oneDNN's own belongs to one thread
     return found;
 }
 
@@ -93,7 +93,7 @@ inline std::shared_ptr<dnnl_primitive> created(const_dnnl_primitive_desc_t found
     return owned(made, one.dnnl_primitive_destroy);
 }
 
-class Block {       // memory for what is needed on the way; none for no bytes
+class Block {       // aligned memory for intermediate values; no memory for 0 bytes
   public:
     explicit Block(size_t bytes) : at(bytes ? static_cast<char *>(std::aligned_alloc(ALIGNMENT, bytes)) : nullptr) {
         if (bytes && !at) throw Failed{"oneDNN: not enough memory: you tried to allocate " + std::to_string(bytes) + " bytes."};
@@ -103,7 +103,7 @@ class Block {       // memory for what is needed on the way; none for no bytes
     char *const at;
 };
 
-// Memory for what a kernel needs on the way. A thread keeps it, up to some size: mapped anew each time, it costs as much as the rest.
+// Scratch memory of a kernel. A thread keeps its scratch memory up to MOST bytes, because mapping new memory each time is slow.
 class Scratch {
   public:
     explicit Scratch(size_t bytes) : own(bytes > MOST ? bytes : 0), at(bytes > MOST ? own.at : kept(bytes)) {}
@@ -128,7 +128,7 @@ class Scratch {
     char *const at;
 };
 
-// What was made for some numbers, which takes longer than to run it.
+// A cache by a row of numbers, for objects that take longer to make than to use.
 template <typename T>
 class Kept {
   public:
@@ -148,7 +148,7 @@ class Kept {
     std::map<std::vector<int64_t>, std::shared_ptr<T>> made;
 };
 
-class Threads {     // so many threads of OpenMP for what this thread calls in this block
+class Threads {     // sets the number of OpenMP threads for the calls of this thread in a block
   public:
     explicit Threads(int count) : count(count), before(one.omp_get_max_threads()) {
         if (count != before) one.omp_set_num_threads(count);

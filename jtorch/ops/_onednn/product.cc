@@ -1,9 +1,9 @@
-// Products of float32 matrices by oneDNN, in the threads of the XLA program that they are part of.
+// Products of float32 matrices by oneDNN, in the threads of the XLA program that contains them.
 //
-// The numbers of a product are its kind: how many there are, rows, columns, length of a sum, and whether the left and the right
-// matrices lie transposed. Arrays are densely packed.
+// The numbers of a product are its count of matrices, rows, columns, length of a sum, and whether the left and the right matrices
+// are transposed. Arrays are densely packed.
 //
-// A large product is computed in shares (shares.h), each by a kernel of oneDNN's in one thread.
+// A large product is computed in shares (shares.h). A oneDNN kernel computes each share in one thread.
 
 #include "shares.h"
 
@@ -13,8 +13,8 @@ using namespace jtorch;
 
 namespace {
 
-constexpr double OF_A_SHARE = 1e6;      // operations at least: about 8 µs, the time it takes to wake a thread
-constexpr int64_t UNIT = 16;            // rows or columns: as many numbers as a register has
+constexpr double OF_A_SHARE = 1e6;      // the least operations of a share: a smaller value wakes threads for too little work
+constexpr int64_t UNIT = 16;            // rows or columns: the float32 numbers of a vector register
 
 struct Numbers {
     int64_t count, rows, columns, length;
@@ -26,7 +26,7 @@ struct Numbers {
     double operations() const { return 2.0 * count * rows * columns * length; }
 };
 
-struct Size {       // of several matrices, and how many numbers lie between a number and the next along each dimension
+struct Size {       // the sizes of a batch of matrices, and the strides of its three dimensions
     int64_t count, rows, columns, per_matrix, per_row, per_column;
 
     std::shared_ptr<dnnl_memory_desc> description() const {
@@ -41,7 +41,7 @@ Size densely(int64_t count, int64_t rows, int64_t columns, bool transposed) {
     return {count, rows, columns, rows * columns, transposed ? 1 : columns, transposed ? rows : 1};
 }
 
-class Kernel {      // of one thread
+class Kernel {      // a oneDNN product that runs in one thread
   public:
     Kernel(const Size &left, const Size &right, const Size &made)
         : sides{left.description(), right.description(), made.description()} {
@@ -104,7 +104,7 @@ class Product : public Shares {
         }
     }
 
-    // Where share k of such a size begins, whose part it is to be.
+    // Returns the start of share k along a dimension, and sets `sizes` to the length of the share.
     int64_t part(int64_t k, int64_t unit, std::initializer_list<int64_t *> sizes) const {
         int64_t all = **sizes.begin();
         auto edge = [=](int64_t at) { return at == count ? all : all * at / count / unit * unit; };

@@ -1,8 +1,8 @@
-// Work in shares, which threads of a pool compute: XLA's in a program, our own on the host (host_pool.h).
+// Computations in shares, which threads of a pool compute: XLA's in a program, jtorch's own on the host (host_pool.h).
 //
 // The calling thread takes shares until none is left. Threads of the pool that have nothing else to do take some too. In a
-// program the last thread goes on with the program. So nobody waits for a thread that does something else, as with OpenMP.
-// The numbers of a share do not depend on the thread that computes it.
+// program the last thread runs the rest of the program. So no thread waits for a busy thread, as with OpenMP.
+// The results do not depend on which thread computes a share.
 #pragma once
 
 #include "host_pool.h"
@@ -18,7 +18,7 @@ namespace jtorch {
 
 namespace ffi = xla::ffi;
 
-extern std::atomic<int> allowed;        // threads that an op may use; 0: as many as there are (convolution.cc)
+extern std::atomic<int> allowed;        // the most threads that an op may use; 0 means all (convolution.cc)
 
 inline int64_t threads_of(const ffi::ThreadPool &pool) {
     int64_t most = allowed.load(), all = pool.num_threads();
@@ -56,7 +56,7 @@ class Shares {
         if (!shares->fault.empty()) throw Failed{shares->fault};
     }
 
-    // Computes a share.
+    // Computes share k; the last share to finish calls finish().
     ffi::Error share(int64_t k) try {
         compute(k);
         if (made.fetch_add(1, std::memory_order_acq_rel) + 1 == count) finish();
@@ -67,14 +67,14 @@ class Shares {
 
   protected:
     virtual void compute(int64_t k) = 0;
-    virtual void finish() {}        // when all are computed
+    virtual void finish() {}        // runs after all shares
 
     const int64_t count;
 
   private:
-    static constexpr int PATIENCE = 500;        // looks, of about 40 ns
+    static constexpr int PATIENCE = 500;        // the number of polls before the thread stops waiting
 
-    // Computes shares that nobody has begun. Behind the last the program goes on in this thread, within CountDown.
+    // Computes shares that no thread has begun. CountDown of the last share runs the rest of the program in this thread.
     void work() {
         for (int64_t k; (k = begun.fetch_add(1)) < count;) {
             auto error = share(k);
@@ -89,7 +89,7 @@ class Shares {
         fault = why;
     }
 
-    // Who has computed as much is done about now: then this thread goes on, and the other need not.
+    // The other threads finish about now. If this thread waits for them, it continues, and no other thread has to.
     void wait_a_little() const {
         for (int looks = 0; looks < PATIENCE && ended.load(std::memory_order_acquire) < count; looks++) relax();
     }
@@ -97,7 +97,7 @@ class Shares {
     std::atomic<int64_t> begun{0}, made{0}, ended{0};
     ffi::CountDownPromise remaining;
     std::mutex lock;
-    std::string fault;      // of a share that failed
+    std::string fault;      // the message of a share that failed
 };
 
 }  // namespace jtorch
