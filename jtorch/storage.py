@@ -42,25 +42,25 @@ class Storage:
 
     __slots__ = ("__dict__", "__weakref__", "aval", "generation", "has_separate_version", "saved", "value", "version")
 
-    laid: Any = None        # (value, dims from slowest to fastest): the content until memory order is needed
+    permuted: Any = None    # (value, dims from slowest to fastest): the content until memory order is needed
     host: Any = None        # the NumPy array that is the content while NumPy arrays share the memory
-    order: Any = None       # the dims of ``laid``; they stay, since the storage's first tensor overwrites all of it
-    was: Any = None         # the value before the content moved to host memory, if a node may have saved it
+    order: Any = None       # the dims of ``permuted``; they stay, since the storage's first tensor overwrites all of it
+    previous: Any = None    # the value before the content moved to host memory, if a node may have saved it
     written_by: Any = None  # a weak reference to the node of the last tracked write
     number = 0              # the address that ``address`` reports for an accelerator's memory
     shared: Any = None      # the segment that other processes share; True for a file's memory, None for private memory
     owned = False           # the host memory's address is known, but no NumPy array has been exported
-    stays = False           # the address is known, so the host memory must stay
-    fixed = False           # a NumPy array has shared the memory, so it may not grow
+    pinned = False          # the address is known, so the host memory must stay
+    exported = False        # a NumPy array has shared the memory, so it may not grow
     copied: Any = None      # the value of the last copy of the host memory
     sliced = 0              # counts the rows that indices have read
-    starts: dict[tuple, int] | None = None      # maps the length of a slice of rows to the first offset seen
+    offsets: dict[tuple, int] | None = None      # maps the length of a slice of rows to the first offset seen
     parts: set[tuple] | None = None     # the slices of other dims that were read: see ``_is_taken_apart`` in _api/indexing.py
     places: set[tuple] | None = None    # the first geometries that were written: see ``_write_part``
     rows: Any = None        # the geometry that all rows share, once many were read: see ``_part_of`` in _api/indexing.py
 
     def __init__(self, value: Value):
-        self.value: Any = value         # None while ``host`` or ``laid`` has the content
+        self.value: Any = value         # None while ``host`` or ``permuted`` has the content
         self.aval = value.aval
         self.version = self.generation = 0
         self.has_separate_version = False      # tensors with a version of their own have shared this storage
@@ -81,9 +81,9 @@ class Storage:
         """Return the whole content as a value, with a copy of host memory."""
         if self.value is not None:
             return self.value
-        if self.laid is not None:
-            value, order = self.laid
-            self.value, self.laid = engine.record(engine.call_of(PERMUTE, (T, order)), (value,)), None
+        if self.permuted is not None:
+            value, order = self.permuted
+            self.value, self.permuted = engine.record(engine.call_of(PERMUTE, (T, order)), (value,)), None
             return self.value
         if self.is_only_here():
             self._take_back()
@@ -93,7 +93,7 @@ class Storage:
 
     def is_only_here(self) -> bool:
         """Return whether only this storage refers to the host memory and to the NumPy array that owns it."""
-        if self.stays or getrefcount(self.host) > _ONLY_HERE:
+        if self.pinned or getrefcount(self.host) > _ONLY_HERE:
             return False
         if self.host.base is None:
             return True
@@ -104,8 +104,8 @@ class Storage:
     def _take_back(self) -> None:
         """Turn host memory that no NumPy array shares any more into an immutable value."""
         self.generation += 1
-        self.fixed = self.fixed or not self.owned
-        self.value, self.host, self.was = Value(self.aval, self.host.reshape(self.aval.shape)), None, None
+        self.exported = self.exported or not self.owned
+        self.value, self.host, self.previous = Value(self.aval, self.host.reshape(self.aval.shape)), None, None
         self.copied = None
 
     def become(self, value: Value, aval: Aval) -> None:
@@ -137,7 +137,7 @@ class Storage:
             value = self.content()
             engine.read(value)
             if self.saved:      # nodes that saved the content need to see what NumPy writes
-                self.was = None if self in untracked_writes else value
+                self.previous = None if self in untracked_writes else value
                 untracked_writes[self] = 0
             self.generation += 1
             self.host = out_of_memory.allocated(np.empty, self.aval.numel, self.aval.np)
@@ -147,7 +147,7 @@ class Storage:
     @property
     def may_grow(self) -> bool:
         """Whether the memory may grow. It may not once NumPy arrays, files or other processes have shared it."""
-        return self.owned or (self.host is None and not self.fixed)
+        return self.owned or (self.host is None and not self.exported)
 
 
 class View:
@@ -404,8 +404,8 @@ def _exchange(s: Storage, nbytes: int, others: list) -> None:
             other._view = View(s.aval, contiguous_strides(s.aval.shape), 0, None, -1)
     s.aval = engine.aval_of(flat.shape, flat.dtype, s.aval.device)
     s.value = Value(s.aval, flat if s.aval.device is CPU else engine.put(flat, s.aval.device))
-    s.order = s.laid = s.host = None
-    s.owned = s.stays = False
+    s.order = s.permuted = s.host = None
+    s.owned = s.pinned = False
     s.number = 0
     s.generation += 1
 
@@ -465,7 +465,7 @@ def write(t: Tensor, value: Value) -> None:
     """Write ``value``, which has the tensor's shape and dtype, to the tensor's memory."""
     storage, view = t._storage, t._view
     if value.aval.traced:
-        mapped.check_writable(storage.value or (storage.laid and storage.laid[0]), value)
+        mapped.check_writable(storage.value or (storage.permuted and storage.permuted[0]), value)
     if storage.saved and storage.has_separate_version:
         untracked_writes[storage] = 0
     if storage.host is not None:
@@ -474,10 +474,10 @@ def write(t: Tensor, value: Value) -> None:
         storage.host_view(view)[...] = engine.host_array(value)
     elif view is None:
         storage.generation += 1
-        storage.value, storage.laid = value, None
+        storage.value, storage.permuted = value, None
     elif view.order is not None and view.order is storage.order:
         storage.generation += 1
-        storage.laid = value, view.order
+        storage.permuted = value, view.order
         storage.value, view.value = None, value
     else:
         let_go(t)
@@ -519,22 +519,22 @@ def lay_out(t: Tensor, stride: tuple[int, ...], offset: int = 0, among: Value | 
     """
     s = t._storage
     if t._view is not None:
-        s.value, s.aval, s.laid, s.order, t._view = t._view.value, t._view.aval, None, None, None
+        s.value, s.aval, s.permuted, s.order, t._view = t._view.value, t._view.aval, None, None, None
     aval, value = s.aval, s.value
     if among is not None and (among.aval.np != aval.np or among.aval.numel <= aval.numel):
         among = None
     if aval.traced:
         return
-    is_contiguous, order, laid = _order_of(aval, stride) if not offset and among is None else (False, None, None)
+    is_contiguous, order, permuted = _order_of(aval, stride) if not offset and among is None else (False, None, None)
     if is_contiguous:
         return
     if order is None:
         room = among if among is not None else _empty(offset + extent(aval.shape, stride) if aval.numel else 0, aval)
         s.value = engine.record(engine.call_of(WRITE, (T, T, aval.shape, stride, offset, aval.dtype)), (room, value))
     else:
-        s.value, s.laid = None, (value, order)
+        s.value, s.permuted = None, (value, order)
         s.order = order
-    s.aval = room.aval if laid is None else laid
+    s.aval = room.aval if permuted is None else permuted
     t._view = View(aval, stride, offset, value, s.generation, order)
 
 
@@ -589,7 +589,7 @@ def pinned(s: Storage) -> np.ndarray:
     if s.host is None:
         s.to_host()
         s.owned = True
-    s.stays = True
+    s.pinned = True
     return s.host
 
 

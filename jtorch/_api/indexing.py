@@ -329,9 +329,9 @@ def _is_taken_apart(s: Any, part: tuple[int, int, int, int]) -> bool:
 
 def _is_cut_elsewhere(s: Any, start: int, length: tuple[int, int]) -> bool:
     """Return whether a slice of this length began elsewhere before, as batches of a data set do."""
-    if s.starts is None:
-        s.starts = {}
-    return len(s.starts) < PARTS and s.starts.setdefault(length, start) != start
+    if s.offsets is None:
+        s.offsets = {}
+    return len(s.offsets) < PARTS and s.offsets.setdefault(length, start) != start
 
 
 @functools.lru_cache(4096)

@@ -135,9 +135,9 @@ def _as_it_was(s: Storage, view: View | None, aval: Any) -> View | None:
 
 def _written_by_numpy(s: Storage) -> bool:
     """Return whether host memory has changed since NumPy shares it, or True if that is unknown."""
-    if s.host is None or s.was is None:
+    if s.host is None or s.previous is None:
         return True
-    return s.host.tobytes() != engine.host_array(s.was).tobytes()
+    return s.host.tobytes() != engine.host_array(s.previous).tobytes()
 
 
 def _content(s: Storage, view: View | None) -> Value:

@@ -18,7 +18,7 @@ OWNERS = {      # Maps an attribute to the file that assigns it.
     "written_by": HISTORY,
     "_view": STORAGE, "_storage": STORAGE, "_base": VIEWS, "_creation": VIEWS, "_view_op": VIEWS, "_through": VIEWS,
     "_counter": STORAGE, "version": STORAGE, "has_separate_version": STORAGE,
-    "value": STORAGE, "generation": STORAGE, "laid": STORAGE, "host": STORAGE, "was": STORAGE, "order": STORAGE,
+    "value": STORAGE, "generation": STORAGE, "permuted": STORAGE, "host": STORAGE, "previous": STORAGE, "order": STORAGE,
 }
 
 # Maps (file, attribute) to the reason for another assignment.
