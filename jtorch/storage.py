@@ -233,7 +233,7 @@ def count_saved(versions: tuple, by: int) -> None:
             s.saved += by
 
 
-def put_in_place(s: Storage, value: Value) -> None:
+def relocate(s: Storage, value: Value) -> None:
     """Replace the content by a value with the same elements in another layout on the device. This counts as no write."""
     s.value = value
 
@@ -251,13 +251,13 @@ def value_of(t: Tensor) -> Value:
         return view.value
     if view.generation != storage.generation or view.value is None:
         is_row = storage.rows is not None and view.in_order
-        part = taken(storage, view.aval, view.stride, view.offset, in_order=True) if is_row else None
+        part = host_slice(storage, view.aval, view.stride, view.offset, in_order=True) if is_row else None
         view.value = part or engine.record(engine.call_of(READ, (T, *view.key())), (storage.value or storage.content(),))
         view.generation = storage.generation
     return view.value
 
 
-def taken(s: Storage, aval: Aval, stride: tuple[int, ...], offset: int, in_order: bool) -> Value | None:
+def host_slice(s: Storage, aval: Aval, stride: tuple[int, ...], offset: int, in_order: bool) -> Value | None:
     """Return a view's elements as a new input of the trace, sliced by NumPy without a call. Return None if that is impossible.
 
     The result is a copy if the memory is XLA's, which may be donated later, or if the view is not contiguous.
@@ -424,7 +424,7 @@ def _write_part(s: Storage, view: View, value: Value) -> bool:
     """Write to part of a storage with NumPy instead of a recorded call. Return whether that was possible.
 
     A key-value cache or a replay buffer is written at a new offset each time. Each offset would be a call of its own, which never
-    recurs in a trace. After many offsets the new content therefore enters the trace as an input, as in ``taken``.
+    recurs in a trace. After many offsets the new content therefore enters the trace as an input, as in ``host_slice``.
     """
     if s.value is None or s.value.array is None or value.array is None or s.value.born is engine.current():
         return False
@@ -455,7 +455,7 @@ def will_be_written(t: Tensor) -> None:
     t._storage.generation += 1
 
 
-def let_go(t: Tensor) -> None:
+def drop_view_cache(t: Tensor) -> None:
     """Drop the value that a view last showed, which may keep a reference to the content about to be overwritten."""
     if t._view is not None:
         t._view.value = None
@@ -480,7 +480,7 @@ def write(t: Tensor, value: Value) -> None:
         storage.permuted = value, view.order
         storage.value, view.value = None, value
     else:
-        let_go(t)
+        drop_view_cache(t)
         will_be_written(t)
         if not _write_part(storage, view, value):
             call = engine.call_of(WRITE, (T, T, *view.key()))

@@ -375,7 +375,7 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
     masked = _only_mask([x for x in given if isinstance(x, (Tensor, np.ndarray))])
     viewed, tensors = _split(t, index, written=True, filled=masked and value.numel() == 1)
     if t is not viewed:
-        storage.let_go(t)
+        storage.drop_view_cache(t)
     if tensors is not None:
         _put(viewed, tensors, _number_at_mask(t, value) if masked else value)
     elif not value.dim() and viewed.dim():

@@ -13,7 +13,7 @@ from jtorch.engine import call_of
 from jtorch.engine.values import sharding_of
 from jtorch.ops import mesh  # noqa: F401  (declares the op)
 from jtorch.ops.registry import OPS, T
-from jtorch.storage import Storage, put_in_place, value_of
+from jtorch.storage import Storage, relocate, value_of
 from jtorch.tensor import Tensor
 
 LIE = OPS["_lie"]
@@ -47,7 +47,7 @@ def laid(t: Tensor, spec: PartitionSpec | None) -> Tensor:
 def keep_laid(s: Storage, spec: PartitionSpec | None) -> None:
     """Restore the sharding of a storage's content after a write."""
     if s.value is not None and s.value.aval.spec != spec:
-        put_in_place(s, engine.record(_call(s.aval.device, spec), (s.value,)))
+        relocate(s, engine.record(_call(s.aval.device, spec), (s.value,)))
 
 
 def _call(place: device, spec: PartitionSpec | None) -> engine.Call:
