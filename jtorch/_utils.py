@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jtorch import cuda
-from jtorch._api.flat import flattened, unflattened
+from jtorch._api.flattening import flattened, unflattened
 from jtorch._base.refused import refused
 from jtorch.device import accelerator_type
 from jtorch.device import device as _device

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from jtorch._api.argument_aliases import GUARD, MADE, numpy_names
 from jtorch._api.argument_errors import MISSING
 from jtorch._api.generate import _REFLECTED
-from jtorch._api.given import GUARD, MADE, numpy_names
 from jtorch.ops.registry import OPS, Op, Param
 from tools.annotations import argument_type, result_type
 

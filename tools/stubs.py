@@ -68,7 +68,7 @@ def _file_of(module: types.ModuleType) -> str | None:
 
 
 # The package's own files find functions in these modules. The values are the public modules.
-INSIDE = {"jtorch._api.functions": "jtorch", "jtorch._api.nn_functions": "jtorch.nn.functional", "jtorch._api.replaced": None}
+INSIDE = {"jtorch._api.functions": "jtorch", "jtorch._api.nn_functions": "jtorch.nn.functional", "jtorch._api.overridden": None}
 
 
 # ---------------------------------------------------------------- what is put on Tensor

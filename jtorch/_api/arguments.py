@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from jtorch._api.argument_aliases import first_given
 from jtorch._api.argument_errors import MISSING, Odd, has_overloads, invalid_combination, not_a, type_name
-from jtorch._api.given import first_given
 from jtorch._api.sizes import ints_of
 from jtorch._api.torch_function import NOT_OVERRIDDEN, overrides_of
 from jtorch.ops.registry import NUMBERS, Op, T, freeze, frozen_float

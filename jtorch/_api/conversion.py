@@ -7,7 +7,7 @@ from typing import Any
 import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, storage
-from jtorch._api import functions, replaced
+from jtorch._api import functions, overridden
 from jtorch._api.creation import empty_strided, legacy_tensor_of, place_of, tensor
 from jtorch._api.names import put
 from jtorch._api.typed_tensors import NAMED, MemoryFormat, tensortype
@@ -82,7 +82,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     seen = seam.aten.clone(input, memory_format) if seam.aten is not None and memory_format is not None else None
     if seen is not None:
         return seen
-    return in_format(replaced.clone(input), memory_format)
+    return in_format(overridden.clone(input), memory_format)
 
 
 class _ToDevice(Node):

@@ -17,10 +17,10 @@ import numpy as np
 import jtorch.device as devices
 import jtorch.ops
 from jtorch import engine
+from jtorch._api.argument_aliases import MADE, first_given, in_old_order, numpy_names
 from jtorch._api.argument_errors import GUARD, MISSING, check_statics, invalid_combination, needs_a_tensor, type_name
 from jtorch._api.arguments import flag_of, int_of, list_of, operand_of, sizes_of, spelled_out, static_of, tensor_of
 from jtorch._api.conversion import in_format
-from jtorch._api.given import MADE, first_given, in_old_order, numpy_names
 from jtorch._api.names import ONLY_IN_PLACE, put
 from jtorch._api.op_docs import OpDoc
 from jtorch._api.torch_function import NOT_OVERRIDDEN, overridden

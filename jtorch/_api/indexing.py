@@ -13,7 +13,7 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch import engine, storage, tape
-from jtorch._api import functions, replaced
+from jtorch._api import functions, overridden
 from jtorch._api.creation import as_tensor, from_host, tensor
 from jtorch._api.names import put
 from jtorch._api.op_docs import OpDoc
@@ -379,7 +379,7 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
     if tensors is not None:
         _put(viewed, tensors, _number_at_mask(t, value) if masked else value)
     elif not value.dim() and viewed.dim():
-        replaced.fill_(viewed, value)
+        overridden.fill_(viewed, value)
     else:
         _assign(viewed, value)
 
@@ -537,7 +537,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
             raise TypeError("fill_() received an invalid combination of arguments - got "
                             f"({type_name(value)}), but expected one of: * (Tensor value) * (Number value)")
         dtypes.check_fits(value, self.dtype, scalar=self.numel() == 1)
-    return replaced.fill_(self, value)
+    return overridden.fill_(self, value)
 
 
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:

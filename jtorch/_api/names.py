@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
-from jtorch._api import replaced
+from jtorch._api import overridden
 
 
 def put(space: ModuleType | type, named: Mapping[str, Any], *, replaces: bool = False) -> None:
     """Add attributes to a module or class.
 
     Raise RuntimeError for an existing name, or with ``replaces`` for a name that does not exist. The first value replaced
-    under a name is kept in ``jtorch._api.replaced``.
+    under a name is kept in ``jtorch._api.overridden``.
     """
     taken = vars(space)
     for name, value in named.items():
@@ -22,7 +22,7 @@ def put(space: ModuleType | type, named: Mapping[str, Any], *, replaces: bool = 
         if (old is _FREE) is replaces:
             raise RuntimeError(f"{space.__name__}.{name} is {'replaced before it is made' if replaces else 'made twice'}")
         if old.__class__ is FunctionType:
-            vars(replaced).setdefault(name, old)
+            vars(overridden).setdefault(name, old)
         setattr(space, name, value)
 
 

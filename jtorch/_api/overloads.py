@@ -6,7 +6,7 @@ from operator import index
 from typing import Any
 
 import jtorch.dtype as dtypes
-from jtorch._api import functions, replaced
+from jtorch._api import functions, overridden
 from jtorch._api.creation import as_tensor
 from jtorch._api.names import put
 from jtorch._api.typed_tensors import MemoryFormat
@@ -38,24 +38,24 @@ def view(self: Tensor, *size: Any, dtype: dtypes.dtype | None = None) -> Tensor:
 
 def squeeze(self: Tensor, *dim: Any, **kw: Any) -> Tensor:
     """Drop dims of size 1. Several dims may be given as separate arguments. See torch.Tensor.squeeze."""
-    return replaced.squeeze(self, *(dim if len(dim) < 2 else (dim,)), **kw)
+    return overridden.squeeze(self, *(dim if len(dim) < 2 else (dim,)), **kw)
 
 
 def squeeze_(self: Tensor, *dim: Any, **kw: Any) -> Tensor:
     """Drop dims of size 1 in place. See torch.Tensor.squeeze_."""
-    return replaced.squeeze_(self, *(dim if len(dim) < 2 else (dim,)), **kw)
+    return overridden.squeeze_(self, *(dim if len(dim) < 2 else (dim,)), **kw)
 
 
 def where(condition: Tensor, *args: Any, **kw: Any) -> Any:
     """Return ``input`` where the condition is True, else ``other``. Alone, return its True indices. See torch.where."""
     if not args and not kw:
         return functions.nonzero(condition, as_tuple=True)
-    return replaced.where(condition, *args, **kw)
+    return overridden.where(condition, *args, **kw)
 
 
 def tensor_where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """Return ``self`` where the condition is True, else ``other``. See torch.Tensor.where."""
-    return replaced.where(condition, self, other)
+    return overridden.where(condition, self, other)
 
 
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
@@ -127,7 +127,7 @@ def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int |
                     out: Tensor | None = None) -> Tensor:
     """Return a copy of torch.as_strided's result. See torch.as_strided_copy."""
     if out is not None:
-        return replaced.as_strided_copy(input, size, stride, storage_offset, out=out)
+        return overridden.as_strided_copy(input, size, stride, storage_offset, out=out)
     shown = functions.as_strided(input, size, stride, storage_offset)
     made = class_of(shown).clone(shown, memory_format=_CONTIGUOUS)
     if made._node is not None:
@@ -140,7 +140,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     """Return ``input`` with ``src`` in place of ``as_strided(size, stride, offset)``. See torch.as_strided_scatter."""
     if out is not None or input._view is None or input.requires_grad or src.requires_grad or \
             is_expanded(input.shape, input.stride()):
-        return replaced.as_strided_scatter(input, src, size, stride, storage_offset, **({} if out is None else {"out": out}))
+        return overridden.as_strided_scatter(input, src, size, stride, storage_offset, **({} if out is None else {"out": out}))
     numel = input.untyped_storage().nbytes() // input.element_size()
     memory = functions.as_strided(input.detach(), (numel,), (1,), 0).clone()     # the rest of the storage is copied too
     offset = input.storage_offset() if storage_offset is None else storage_offset
@@ -155,7 +155,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return the diagonal of a matrix, or a matrix with a vector as its diagonal. See torch.diag."""
-    made = functions.diagonal_copy if isinstance(input, Tensor) and len(aval_of(input).shape) == 2 else replaced.diag
+    made = functions.diagonal_copy if isinstance(input, Tensor) and len(aval_of(input).shape) == 2 else overridden.diag
     return made(input, diagonal) if out is None else made(input, diagonal, out=out)
 
 
@@ -201,7 +201,7 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
         _check_spacing(spacing, dims, len(aval_of(input).shape), dim is None)
     else:
         spacing = [1 if spacing is None else spacing] * len(dims)
-    made: Any = replaced.gradient(input, list(spacing), dims, edge_order) if dims else ()
+    made: Any = overridden.gradient(input, list(spacing), dims, edge_order) if dims else ()
     return made
 
 
@@ -236,7 +236,7 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """Sum over the dims that broadcasting from ``size`` repeats, if there are any. See torch.Tensor.sum_to_size."""
     sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    return self if sizes and tuple(aval_of(self).shape) == sizes else replaced.sum_to_size(self, sizes)
+    return self if sizes and tuple(aval_of(self).shape) == sizes else overridden.sum_to_size(self, sizes)
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
@@ -246,7 +246,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     odd = next((n for n in shape if not hasattr(n, "__index__")), None) if not isinstance(shape, int) else None
     if odd is not None:
         raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(odd)}")
-    found = replaced.unravel_index(indices, (shape,) if isinstance(shape, int) else tuple(shape))
+    found = overridden.unravel_index(indices, (shape,) if isinstance(shape, int) else tuple(shape))
     return functions.unbind(found, -1)
 
 
@@ -257,14 +257,14 @@ def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *
     if len(given) != 1:
         raise TypeError("tensor_split() received an invalid combination of arguments: one of indices_or_sections, indices and "
                         "sections is wanted")
-    return replaced.tensor_split(input, given[0], dim)
+    return overridden.tensor_split(input, given[0], dim)
 
 
 def abs_(self: Tensor) -> Tensor:
     """Replace each element by its magnitude. See torch.Tensor.abs_."""
     if self.is_complex():
         raise RuntimeError("In-place abs is not supported for complex tensors.")
-    return replaced.abs_(self)
+    return overridden.abs_(self)
 
 
 def float_power_(self: Tensor, exponent: Any) -> Tensor:
@@ -274,7 +274,7 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
     if self.dtype is not needed:
         raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the operation's result "
                            f"requires dtype {needed.scalar_name}")
-    return replaced.float_power_(self, exponent)
+    return overridden.float_power_(self, exponent)
 
 
 _CONTIGUOUS = MemoryFormat("contiguous_format")
@@ -304,10 +304,10 @@ def einsum(*args: Any) -> Tensor:
         raise ValueError("einsum(): must specify the equation string and at least one operand, "
                          "or at least one operand and its subscripts list")
     if not isinstance(args[0], Tensor):
-        return replaced.einsum(*args)       # type: ignore[attr-defined, no-any-return]
+        return overridden.einsum(*args)       # type: ignore[attr-defined, no-any-return]
     ends = len(args) % 2 == 1
     equation = sublist_equation(args[1::2], args[-1] if ends else None)
-    return replaced.einsum(equation, *args[:len(args) - ends:2])        # type: ignore[attr-defined, no-any-return]
+    return overridden.einsum(equation, *args[:len(args) - ends:2])        # type: ignore[attr-defined, no-any-return]
 
 
 def _repeat_index(repeats: Tensor) -> Tensor:

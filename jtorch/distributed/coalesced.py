@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jtorch._api.flat import flattened, unflattened
+from jtorch._api.flattening import flattened, unflattened
 from jtorch.distributed import kernels
 from jtorch.distributed.arrays import array_of, check_tensors, described, put
 from jtorch.distributed.collectives import _begin, _check_dtypes, _gather_arrays, broadcast

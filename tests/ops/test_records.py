@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jtorch
-from jtorch._api import functions, names, nn_functions, replaced
+from jtorch._api import functions, names, nn_functions, overridden
 from jtorch._api import generate as bind
 from jtorch.ops.registry import OPS, Op, Tensor, op
 
@@ -102,7 +102,7 @@ def test_an_op_cannot_take_anothers_name(temporary):
 
 
 def test_what_was_replaced_is_kept():
-    assert functions.where is jtorch.where is not replaced.where
+    assert functions.where is jtorch.where is not overridden.where
     assert nn_functions.relu is jtorch.nn.functional.relu
 
 

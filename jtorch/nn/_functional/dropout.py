@@ -6,7 +6,7 @@ from typing import Any
 import jax
 
 import jtorch.dtype as dtypes
-from jtorch._api import functions, nn_functions, replaced
+from jtorch._api import functions, nn_functions, overridden
 from jtorch._api.conversion import clone
 from jtorch._api.names import put
 from jtorch._api.typed_tensors import MemoryFormat
@@ -134,7 +134,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
           inplace: bool = False) -> Tensor:
     """Apply leaky relu with random slopes in training. See torch.nn.functional.rrelu."""
     if not training:
-        return replaced.rrelu(input, lower, upper, False, inplace=inplace)
+        return overridden.rrelu(input, lower, upper, False, inplace=inplace)
     shape, d = tuple(aval_of(input).shape), aval_of(input).dtype
     noise = wrap(drawn(shape, d, aval_of(input).device, None, lambda s: draw.rrelu_noise(s, input._numpy_copy(), lower, upper),
                        lambda k: jax.random.uniform(k, shape, d.np, lower, upper)))
@@ -173,7 +173,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                                  enable_gqa: bool = False) -> Tensor:
     """Compute attention, with dropout of its weights. See torch.nn.functional.scaled_dot_product_attention."""
     if dropout_p == 0:
-        return replaced.scaled_dot_product_attention(query, key, value, attn_mask, 0.0, is_causal, scale=scale,
+        return overridden.scaled_dot_product_attention(query, key, value, attn_mask, 0.0, is_causal, scale=scale,
                                                      enable_gqa=enable_gqa)
     batch = query.shape[:-2] if enable_gqa else broadcast_shapes(query.shape[:-2], key.shape[:-2])
     shape = (*batch, query.shape[-2], key.shape[-2])

@@ -6,7 +6,7 @@ from typing import Any
 
 import jtorch.distributed as dist
 from jtorch._api.creation import tensor as as_tensor
-from jtorch._api.flat import unflattened
+from jtorch._api.flattening import unflattened
 from jtorch._api.functions import zeros
 from jtorch.autograd.variable import Variable
 from jtorch.distributed.arrays import put, tensor_of

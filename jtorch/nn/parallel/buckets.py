@@ -1,7 +1,7 @@
 """Buckets of gradients that are communicated together. See torch.distributed.GradBucket."""
 from __future__ import annotations
 
-from jtorch._api.flat import flattened, unflattened
+from jtorch._api.flattening import flattened, unflattened
 from jtorch._api.functions import zeros_like
 from jtorch.distributed.averaging import BucketAverager
 from jtorch.tensor import Tensor

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from jtorch._api import functions
-from jtorch._api.flat import flattened, unflattened
+from jtorch._api.flattening import flattened, unflattened
 from jtorch._base.generator import Generator
 from jtorch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from jtorch.distributed.collectives import all_reduce

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from jtorch._api.flat import flattened, unflattened
+from jtorch._api.flattening import flattened, unflattened
 from jtorch.distributed.collectives import all_reduce
 from jtorch.distributed.membership import _group_or_default, _rank_not_in_group
 from jtorch.no_grad import no_grad

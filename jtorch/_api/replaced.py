@@ -1,4 +1,0 @@
-"""Functions made from op records that a hand-written function of the same name overrides and calls, as ``replaced.where``.
-
-The stub file lists them.
-"""
