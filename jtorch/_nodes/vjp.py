@@ -64,7 +64,7 @@ def vjp_call(call: Call, needs: tuple[int, ...], given: tuple[int, ...]) -> Call
             op = _vjp_ops[call.op] = VjpOp(f"{call.op.name}.vjp", call.op, (), "",     # type: ignore[arg-type]
                                            backward_name=_second_name(call),
                                            saves=call.op.saves if call.op.saves.what == "all" else INPUTS, loops=call.op.loops,
-                                           lies=_as_arguments)
+                                           sharding_rule=_as_arguments)
         found = call.vjps[needs, given] = Call(op, (call.template, (T,) * len(given), needs, given))
     return found
 

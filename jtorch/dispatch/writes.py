@@ -347,9 +347,9 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
         return named(c, out)
     made = list(map(value_of, out[kept:]))
     if mapped.is_mapped(made[0]) and not all([mapped.is_mapped(value_of(t)) for t in given]):
-        raise RuntimeError(_STATISTICS_OF_SAMPLES if c.op.by else
+        raise RuntimeError(_STATISTICS_OF_SAMPLES if c.op.update_op else
                            f"vmap: {c.op.name} can't write for each sample into a tensor that is the same for all")
-    if c.op.by:
+    if c.op.update_op:
         made = _written_by(c, flat, [*map(value_of, given), *made])
     for t, new in zip(given, made, strict=True):
         storage.write(t, fit(new, storage.aval_of(t)))
@@ -365,7 +365,7 @@ def _written_by(c: Call, flat, values: list[Value]) -> Any:
 
     On the CPU the number is a value too. On other devices each run would have to transfer it, so it is an argument there.
     """
-    op = OPS[c.op.by]
+    op = OPS[c.op.update_op]
     number = argument_of(c.op, c.template, flat, op.params[-1].name)
     last, mark = (constant(number), T) if values[0].aval.device is engine.CPU else (number, NUMBERS[type(number)])
     return record(call_of(op, (*[T] * len(values), mark)), [*values, last])

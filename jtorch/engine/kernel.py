@@ -184,9 +184,9 @@ class Kernel:
 
     def _wanted(self) -> dict[str, Any]:
         """The argument of ``jax.jit`` that says how results lie on a mesh, where the op says so."""
-        if self.call.op.lies is None or not self.outs or self.outs[0].device.type != "mesh":
+        if self.call.op.sharding_rule is None or not self.outs or self.outs[0].device.type != "mesh":
             return {}
-        said = [self._place_like(w) if isinstance(w, int) else w for w in self.call.op.lies(self.call.template)]
+        said = [self._place_like(w) if isinstance(w, int) else w for w in self.call.op.sharding_rule(self.call.template)]
         return {"out_shardings": [*said, *[None] * (len(self.outs) - len(said))]}
 
     def _place_like(self, argument: int) -> Any:

@@ -11,7 +11,7 @@ def _as_said(template: tuple) -> list:
 
 
 @op(name="_lie", function=False, method=False, out=False, saves="none", backward_name="RedistributeBackward", tested=False,
-    lies=_as_said)
+    sharding_rule=_as_said)
 def lie(input: Tensor, sharding: object):
     """Return the tensor with another sharding on its mesh."""
     return jax.lax.with_sharding_constraint(input, sharding)

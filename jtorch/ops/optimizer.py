@@ -83,6 +83,6 @@ def rule(name: str, shared: Callable = _counted, real: bool = True):
             flat = [row[k] for k in range(len(out[0])) for row in out]
             return flat + [x.astype(s.dtype) for x, s in zip([x for a in after for x in a], scalars, strict=True)]
         body.__doc__ = one.__doc__
-        op(body, name=name, function=False, method=False, out=False, tested=False, lies=_as_before)
+        op(body, name=name, function=False, method=False, out=False, tested=False, sharding_rule=_as_before)
         return one
     return declare

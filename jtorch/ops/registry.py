@@ -149,12 +149,12 @@ def _kind(annotation: str) -> tuple[str, bool]:
     return ("size", True) if "Size" in parts else ("static", False)
 
 
-TOLD = "compute"        # the keyword by which a body gets the common dtype of its promoted arguments
+COMPUTE = "compute"     # the keyword by which a body gets the common dtype of its promoted arguments
 
 
 def _params(fn: Callable) -> tuple[Param, ...]:
     out = []
-    given = [p for p in inspect.signature(fn).parameters.values() if p.name != TOLD]
+    given = [p for p in inspect.signature(fn).parameters.values() if p.name != COMPUTE]
     for i, p in enumerate(given):
         text = p.annotation if isinstance(p.annotation, str) else "Any"
         kind, spelled = _kind("Any" if p.annotation is p.empty else text)
@@ -183,7 +183,7 @@ class Op:
     exact: tuple[str, ...] = ()
     fits: tuple[tuple[str, str], ...] = ()
     broadcast: bool = True
-    told: bool = False
+    takes_dtype: bool = False
     view: Any = None            # a ViewRule
     through_storage: bool = False
     creates: bool = False
@@ -197,7 +197,7 @@ class Op:
     looks_at_history: bool = False
     returns: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
-    by: str = ""
+    update_op: str = ""
     memory: Memory = ANY_MEMORY
     value_check: tuple[Callable, Callable] | None = None
     checked_where: Callable | None = None
@@ -209,7 +209,7 @@ class Op:
     loops: bool = False
     layout: Any = None          # a Layout, which gives the strides of results
     in_parts: Callable | None = None
-    lies: Callable | None = None    # template -> for each result an argument's number or a sharding
+    sharding_rule: Callable | None = None   # template -> for each result an argument's number or a sharding
     arrival: Callable | None = None     # the order in which gradients arrive at the arguments: see arrival.py
     tested: bool = True
     _functions: dict = field(default_factory=dict)
@@ -330,7 +330,7 @@ def _bound(op: Op, template: tuple, body: Callable) -> Callable:
         compute = None if op.promote is None else _promote(op, template, args)
         positional = [a for a, k in zip(args, kw, strict=True) if not k]
         keywords = {p.name: a for p, a, k in zip(op.params, args, kw, strict=True) if k}
-        made = body(*positional, **keywords, **({TOLD: compute} if op.told and body is op.body else {}))
+        made = body(*positional, **keywords, **({COMPUTE: compute} if op.takes_dtype and body is op.body else {}))
         return made.astype(compute) if op.opmath and compute in promotion.OPMATH and body is op.body else made
 
     run.__name__ = op.name.replace(".", "_")
@@ -391,7 +391,7 @@ def _promote(op: Op, template: tuple, args: list) -> np.dtype:
         shape = check.broadcast_shapes(*[args[i].shape for i in taking])
         for i in taking:
             if args[i].ndim and args[i].shape != shape:
-                args[i] = args[i].reshape(()) if op.told and args[i].size == 1 else jnp.broadcast_to(args[i], shape)
+                args[i] = args[i].reshape(()) if op.takes_dtype and args[i].size == 1 else jnp.broadcast_to(args[i], shape)
     return compute
 
 
@@ -451,7 +451,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     looks_at_history: errors of invalidated views are raised even though the op is not differentiable.
     returns:    field names of the named tuple returned (``values indices``).
     writes:     names of arguments that the last outputs are written into (``running_mean running_var``).
-    by:         an op that computes the written values in a call of its own. Its arguments are the old values, the outputs, and
+    update_op:  an op that computes the written values in a call of its own. Its arguments are the old values, the outputs, and
                 the argument (a number) with the name of its last parameter.
     value_check: (flag, error): ``flag(*args) -> (bad, detail)`` of arrays, ``error(detail, *args) -> Exception``.
     checked_where: a function of the template that returns whether values are checked; by default always.
@@ -469,7 +469,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
                 values that backward would recompute, and an op for the gradients. A function of the template, of the vjp's
                 (needs, given) and of its avals. It returns for both calls the op's name, its template and the numbers of the
                 vjp's arguments that it takes, the first call's result being the last; or None.
-    lies:       the shardings of results on a mesh, if XLA should not choose. A function of the template that returns for each
+    sharding_rule: the shardings of results on a mesh, if XLA should not choose. A function of the template that returns for each
                 result the number of an argument with the same sharding, a sharding, or None.
     arrival:    the order in which gradients arrive at leaves, for ops that PyTorch composes of several nodes. A function of the
                 template, avals and edges that returns turns by argument number (``arrival.py``).
@@ -484,7 +484,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
                    method=("." not in full and not facts.get("creates")) if method is None else method,
                    promotes=tuple(promotes.split()), returns=tuple(returns.split()), writes=tuple(writes.split()),
                    exact=tuple(exact.split()), fits=tuple((n, how) for n, _, how in (f.partition(":") for f in fits.split())),
-                   told=TOLD in inspect.signature(fn).parameters,
+                   takes_dtype=COMPUTE in inspect.signature(fn).parameters,
                    **_completed(full, facts))
     return fn
 

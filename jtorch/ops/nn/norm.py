@@ -170,8 +170,8 @@ def _moved(running: jax.Array, batch: jax.Array, momentum: jax.Array) -> jax.Arr
     return ((1 - m) * wide + m * batch.astype(wide.dtype)).astype(running.dtype)
 
 
-@functional(writes="running_mean running_var", by="_running_statistics", backward_name="NativeBatchNormBackward0", saves=JOINTLY,
-            layout=UNLESS_CONTIGUOUS)
+@functional(writes="running_mean running_var", update_op="_running_statistics", backward_name="NativeBatchNormBackward0",
+            saves=JOINTLY, layout=UNLESS_CONTIGUOUS)
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: Number = 0.1, eps: float = 1e-5):
     """Return the input with mean 0 and variance 1 per channel. See torch.nn.functional.batch_norm.
@@ -212,7 +212,7 @@ def _check_instance_norm(input: jax.Array, use_input_stats: bool) -> None:
         raise ValueError("Expected more than 1 spatial element when training, got input size " + size_text(input.shape))
 
 
-@functional(writes="running_mean running_var", by="_running_statistics", backward_name="ViewBackward0",
+@functional(writes="running_mean running_var", update_op="_running_statistics", backward_name="ViewBackward0",
             saves=Saves(checks=lambda template, edges: (0,)), arrival=arrival.params(4, 3))
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
