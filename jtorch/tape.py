@@ -16,7 +16,7 @@ from typing import Any
 
 from jtorch import engine
 from jtorch._base import caller, seam
-from jtorch._base.advice import COPY_FIRST, advised
+from jtorch._base.error_notes import COPY_FIRST, with_note
 from jtorch._nodes import saved_names, tangents
 from jtorch._nodes.hooks import RemovableHandle, as_tensor, as_value
 from jtorch._nodes.version_errors import DETACHED_IN_PLACE, FREED, describe_saved_tensor, modified_message, short_name
@@ -242,7 +242,7 @@ class OpNode(Node):
         used = (True,) * len(self.versions) if self.call.op.saves.result_only else self.held(given)
         for i, (counter, version) in enumerate(self.versions):
             if counter is not None and counter.version != version and used[i]:
-                raise advised(RuntimeError(self._modified(i, counter, version)), COPY_FIRST)
+                raise with_note(RuntimeError(self._modified(i, counter, version)), COPY_FIRST)
 
     def held(self, given: tuple, every: bool = False) -> tuple[bool, ...]:
         """Return which arguments PyTorch's node holds.
@@ -319,7 +319,7 @@ class OpNode(Node):
         at = 0 if self.call.op.saves.result_only else at
         counter, version = self.versions[at] if at < len(self.versions) else (None, 0)
         if counter is not None and counter.version != version:
-            raise advised(RuntimeError(self._modified(at, counter, version)), COPY_FIRST)
+            raise with_note(RuntimeError(self._modified(at, counter, version)), COPY_FIRST)
 
     def __dir__(self):
         return [*[n for n in super().__dir__() if not n.startswith("_saved_")], *saved_names.names_of(self)]

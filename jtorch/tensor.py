@@ -13,7 +13,7 @@ from jtorch import engine, speedups, storage, tape
 from jtorch._backward import view_history
 from jtorch._backward.view_history import drop_history, node_of, requires_grad, set_requires_grad
 from jtorch._base import seam, warned
-from jtorch._base.advice import UNDER_JIT, advised
+from jtorch._base.error_notes import UNDER_JIT, with_note
 from jtorch._base.layout import strided
 from jtorch._base.size import Size
 from jtorch._base.size import of as size_of
@@ -370,8 +370,8 @@ class Tensor(Bound):
         """Return the one element as a Python number."""
         aval = storage.aval_of(self)
         if aval.numel != 1:
-            raise advised(RuntimeError(f"a Tensor with {aval.numel} elements cannot be converted to Scalar"),
-                          "Use tolist() for all of them, or reduce it first, as in x.mean().item().")
+            raise with_note(RuntimeError(f"a Tensor with {aval.numel} elements cannot be converted to Scalar"),
+                            "Use tolist() for all of them, or reduce it first, as in x.mean().item().")
         if aval.device.type == "meta":
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
         if seam.aten is not None:
@@ -437,13 +437,13 @@ class Tensor(Bound):
         n = self.numel()
         if n != 1:
             found = "no values" if n == 0 else "more than one value"
-            raise advised(RuntimeError(f"Boolean value of Tensor with {found} is ambiguous"),
-                          "Say which is meant: .any() or .all(); to choose element by element, torch.where(condition, a, b).")
+            raise with_note(RuntimeError(f"Boolean value of Tensor with {found} is ambiguous"),
+                            "Say which is meant: .any() or .all(); to choose element by element, torch.where(condition, a, b).")
         mapped.refuse_choice(value_of(self))
         try:
             return bool(self.item())
         except TypeError as error:      # JAX's, under jax.jit
-            raise advised(error, UNDER_JIT)     # noqa: B904  (the same error)
+            raise with_note(error, UNDER_JIT)     # noqa: B904  (the same error)
 
     def __int__(self) -> int:
         return int(self._real_number(dtypes.int64))
@@ -674,8 +674,8 @@ def with_grad(t: Tensor, requires_grad: bool) -> Tensor:
     if not requires_grad:
         return t
     if not storage.aval_of(t).is_inexact:
-        raise advised(RuntimeError("Only Tensors of floating point and complex dtype can require gradients"),
-                      "Make it of floats: x.float(), or dtype=torch.float32.")
+        raise with_note(RuntimeError("Only Tensors of floating point and complex dtype can require gradients"),
+                        "Make it of floats: x.float(), or dtype=torch.float32.")
     return t.requires_grad_()
 
 

@@ -8,7 +8,7 @@ import functools
 from types import FrameType, NoneType
 from typing import Any
 
-from jtorch._base.advice import advised, instead_of
+from jtorch._base.error_notes import instead_of, with_note
 from jtorch.ops.registry import Frozen, Op, Param, T
 
 
@@ -77,7 +77,7 @@ def not_a(given: Any, wanted: str, op: Op, name: str, position: int) -> TypeErro
     The frame that raises the error must not hold it in a variable, since that would be a reference cycle.
     """
     error = _wrong(op, name, position, wanted, type_name(given))
-    return advised(error, instead_of(given)) if instead_of(given) else error
+    return with_note(error, instead_of(given)) if instead_of(given) else error
 
 
 def _wrong(op: Op, name: str, position: int, wanted: str, kind: str) -> TypeError:

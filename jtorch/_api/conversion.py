@@ -13,7 +13,7 @@ from jtorch._api.names import put
 from jtorch._api.typed_tensors import NAMED, MemoryFormat, tensortype
 from jtorch._backward.view_history import edge_of, requires_grad
 from jtorch._base import seam
-from jtorch._base.advice import advised
+from jtorch._base.error_notes import with_note
 from jtorch._nodes.hooks import as_tensor, as_value
 from jtorch.dispatch import call
 from jtorch.engine import Value, call_of, mapped
@@ -143,7 +143,7 @@ def _to_class(t: Tensor, cls: tensortype) -> Tensor:
     if cls.is_cuda is (t.device.type == "cuda"):
         return to(t, cls.dtype)
     if cls.is_cuda and not devices.jax_devices("cuda"):
-        raise advised(RuntimeError("Cannot initialize CUDA without ATen_cuda library."), devices.NO_GPU)
+        raise with_note(RuntimeError("Cannot initialize CUDA without ATen_cuda library."), devices.NO_GPU)
     return to(t, "cuda" if cls.is_cuda else "cpu", cls.dtype)
 
 

@@ -8,7 +8,7 @@ import jtorch.dtype as dtypes
 from jtorch._api import functions
 from jtorch._api.creation import legacy_tensor_of
 from jtorch._api.names import put
-from jtorch._base.advice import advised
+from jtorch._base.error_notes import with_note
 from jtorch._base.layout import layout as Layout
 from jtorch._base.layout import sparse_coo, strided
 from jtorch.tensor import Tensor
@@ -54,7 +54,7 @@ def _path(cls: type) -> str:
 def check_available(cls: tensortype) -> None:
     """Raise TypeError for a class of CUDA tensors if there is no GPU."""
     if cls.is_cuda and not devices.jax_devices("cuda"):
-        raise advised(TypeError(f"type {_path(cls)} not available. Torch not compiled with CUDA enabled."), devices.NO_GPU)
+        raise with_note(TypeError(f"type {_path(cls)} not available. Torch not compiled with CUDA enabled."), devices.NO_GPU)
 
 
 def _classes(module: str, names: dict[str, dtypes.dtype]) -> dict[str, tensortype]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from jtorch._api.torch_function import NOT_OVERRIDDEN
 from jtorch._base import seam
-from jtorch._base.advice import advised
+from jtorch._base.error_notes import with_note
 from jtorch._library import aten, extensions
 from jtorch._library.dispatch_keys import DispatchKey
 from jtorch._library.operators import PACKETS, Operator, taken_over
@@ -276,9 +276,9 @@ class _Ops(ModuleType):
             try:
                 ctypes.CDLL(path)
             except Exception as error:
-                raise advised(OSError(f"Could not load this library: {path}"), "Operators compiled against PyTorch "
-                                                                               "need PyTorch itself; "
-                              "jax.ffi calls compiled code, and torch.library.custom_op makes operators of Python.") from error
+                raise with_note(OSError(f"Could not load this library: {path}"), "Operators compiled against PyTorch "
+                                                                                 "need PyTorch itself; "
+                                "jax.ffi calls compiled code, and torch.library.custom_op makes operators of Python.") from error
         self.loaded_libraries.add(path)
 
 

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from jtorch import engine
-from jtorch._base.advice import advised
+from jtorch._base.error_notes import with_note
 from jtorch._nodes.hooks import RemovableHandle
 from jtorch._optimizers import groups, scaled
 from jtorch._optimizers.arguments import with_gradients
@@ -161,9 +161,9 @@ class Optimizer:
         self._hooks_init()
         given = list(params)
         if not given:
-            raise advised(ValueError("optimizer got an empty parameter list"), "Give it model.parameters(), of a "
-                                                                               "model that has some, "
-                          "as a list where they are used twice: a generator is empty the second time.")
+            raise with_note(ValueError("optimizer got an empty parameter list"), "Give it model.parameters(), of a "
+                                                                                 "model that has some, "
+                            "as a list where they are used twice: a generator is empty the second time.")
         for group in given if isinstance(given[0], dict) else [{"params": given}]:
             self.add_param_group(group)
         groups.check_fused(defaults)

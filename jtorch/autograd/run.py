@@ -9,7 +9,7 @@ from jtorch._api import functions
 from jtorch._backward.backward import run_backward
 from jtorch._backward.view_history import edge_of, node_of, requires_grad
 from jtorch._base import seam, warned
-from jtorch._base.advice import advised
+from jtorch._base.error_notes import with_note
 from jtorch._base.size import Size
 from jtorch._nodes.hooks import as_tensor
 from jtorch.autograd import _parts as parts
@@ -110,8 +110,8 @@ def _implicit_gradient(t: Any) -> Any:
         return None
     aval = _aval(t)
     if aval.numel != 1:
-        raise advised(RuntimeError("grad can be implicitly created only for scalar outputs"),
-                      "Reduce it first, as in loss.mean().backward(), or give a gradient: y.backward(torch.ones_like(y)).")
+        raise with_note(RuntimeError("grad can be implicitly created only for scalar outputs"),
+                        "Reduce it first, as in loss.mean().backward(), or give a gradient: y.backward(torch.ones_like(y)).")
     if not aval.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {aval.dtype}")
     seen = seam.aten.ones_like(t) if seam.aten is not None and isinstance(t, Tensor) else None
@@ -139,7 +139,8 @@ def _roots(tensors: tuple, gradients: list, create_graph: bool) -> list:
     out = []
     for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
         if not _needs_grad(t):
-            raise advised(RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn"), _NO_HISTORY)
+            raise with_note(RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn"),
+                            _NO_HISTORY)
         if isinstance(g, Tensor) and g.dtype is not _aval(t).dtype:
             g = g.to(_aval(t).dtype)        # type: ignore[attr-defined]
         edge = _edge(t)

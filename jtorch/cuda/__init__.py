@@ -23,7 +23,7 @@ import jtorch.device as devices
 from jtorch import engine
 from jtorch._api.typed_tensors import CUDA as _CLASSES
 from jtorch._base import seam
-from jtorch._base.advice import advised
+from jtorch._base.error_notes import with_note
 
 _ABSENT = "Torch not compiled with CUDA enabled"
 OutOfMemoryError = devices.OutOfMemoryError
@@ -44,7 +44,7 @@ def device_count() -> int:
 def init() -> None:
     """Start the GPU backend; raise AssertionError if there is none. See torch.cuda.init."""
     if not is_available():
-        raise advised(AssertionError(_ABSENT), devices.NO_GPU)
+        raise with_note(AssertionError(_ABSENT), devices.NO_GPU)
 
 
 def is_initialized() -> bool:

@@ -17,7 +17,7 @@ from jtorch._backward.view_history import (
     requires_grad,
 )
 from jtorch._base import seam, warned
-from jtorch._base.advice import UPDATE_LEAF, advised
+from jtorch._base.error_notes import UPDATE_LEAF, with_note
 from jtorch.dispatch.calls import (
     NUMBER_TYPES,
     UNSAVED,
@@ -275,10 +275,10 @@ def check_inplace(target: Tensor, tracked: bool, once: bool = True) -> None:
         if target._creation is not None:
             raise RuntimeError(forbidden_view(target, "is being"))
         if target._base._node is None and requires_grad(target):
-            raise advised(RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation."),
-                          UPDATE_LEAF)
+            raise with_note(RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation."),
+                            UPDATE_LEAF)
     if target._node is None and requires_grad(target):
-        raise advised(RuntimeError("a leaf Variable that requires grad is being used in an in-place operation."), UPDATE_LEAF)
+        raise with_note(RuntimeError("a leaf Variable that requires grad is being used in an in-place operation."), UPDATE_LEAF)
 
 
 def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int = 0) -> None:

@@ -16,7 +16,7 @@ from numpy import asarray, ndarray
 import jtorch.device as devices
 from jtorch._base import warned
 from jtorch._base.accelerated import traced_for
-from jtorch._base.advice import advised, without_jax_notes
+from jtorch._base.error_notes import with_note, without_jax_notes
 from jtorch.engine import cache, cost, families, memory, out_of_memory, policy, stats, wait
 from jtorch.engine.host import untraced, work_of
 from jtorch.engine.jax_settings import left_as_found, products_as_chosen
@@ -369,7 +369,7 @@ def _device_of(call: Call, avals: tuple):
             device = aval.device
     for aval in avals:
         if aval.device is not device and not _follows(aval):
-            raise advised(RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+            raise with_note(RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
                                        f"{_named(avals[0].device)} and {_named(aval.device)}!"),
                           "Move one of them: b.to(a.device), or model.to(device) before the first step.")
     return CPU if device is None else device        # block_diag() of nothing

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch._base.advice import advised
+from jtorch._base.error_notes import with_note
 
 if TYPE_CHECKING:
     Int = int
@@ -103,10 +103,10 @@ def _broadcast_pair(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     pa, pb = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
     for i in range(n - 1, -1, -1):
         if pa[i] != pb[i] and pa[i] != 1 and pb[i] != 1:
-            raise advised(RuntimeError(f"The size of tensor a ({pa[i]}) must match the size of tensor b ({pb[i]}) "
-                                       f"at non-singleton dimension {i}"),
-                          "Sizes are compared from the last dim; x[:, None] or x.unsqueeze(dim) gives one of size 1, "
-                          "which stretches.")
+            raise with_note(RuntimeError(f"The size of tensor a ({pa[i]}) must match the size of tensor b ({pb[i]}) "
+                                         f"at non-singleton dimension {i}"),
+                            "Sizes are compared from the last dim; x[:, None] or x.unsqueeze(dim) gives one of size 1, "
+                            "which stretches.")
     return tuple(y if x == 1 else x for x, y in zip(pa, pb, strict=True))
 
 
@@ -137,7 +137,7 @@ def cpp_name(dtype: np.dtype) -> str:
 def require(condition: Any, message: str, error: type[Exception] = RuntimeError, advice: str = "") -> None:
     """Raise ``error(message)`` unless ``condition``, with ``advice`` as a note."""
     if not condition:
-        raise advised(error(message), advice) if advice else error(message)
+        raise with_note(error(message), advice) if advice else error(message)
 
 
 def nonnegative(size: Sequence) -> tuple:

@@ -12,7 +12,7 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch._base import warned
-from jtorch._base.advice import INNER_SIZES
+from jtorch._base.error_notes import INNER_SIZES
 from jtorch.ops import arrival, check, out_dtypes, promotion
 from jtorch.ops.elementwise import beyond_first
 from jtorch.ops.facts import Out, Saves

@@ -9,7 +9,7 @@ from jax import lax
 import jtorch.dtype as dtypes
 from jtorch._base import float32_products
 from jtorch._base.accelerated import is_accelerated, is_spread
-from jtorch._base.advice import INNER_SIZES, advised
+from jtorch._base.error_notes import INNER_SIZES, with_note
 from jtorch.ops import arrival, check, promotion
 from jtorch.ops.facts import Saves
 from jtorch.ops.nn._common import functional
@@ -27,9 +27,9 @@ def _check_dtypes(input: jax.Array, weight: jax.Array, bias: jax.Array | None) -
         if bias is None and input.ndim <= 2:
             a, b = (_cpp_name(x.dtype) for x in (input, weight))
             raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {a} != {b}")
-        raise advised(RuntimeError(f"mat1 and mat2 must have the same dtype, but got {name(input.dtype)} and "
-                                   f"{name(weight.dtype)}"),
-                      "Bring the input to the weight's: x.to(weight.dtype). NumPy's arrays are float64 unless told otherwise.")
+        raise with_note(RuntimeError(f"mat1 and mat2 must have the same dtype, but got {name(input.dtype)} and "
+                                     f"{name(weight.dtype)}"),
+                        "Bring the input to the weight's: x.to(weight.dtype). NumPy's arrays are float64 unless told otherwise.")
     assert bias is not None
     raise RuntimeError(f"self and mat2 must have the same dtype, but got {name(bias.dtype)} and {name(weight.dtype)}")
 
@@ -47,7 +47,7 @@ def _check_linear(input: jax.Array, weight: jax.Array, bias: jax.Array | None) -
     check.require(weight.ndim == 2 or bias is None, "mat2 must be a matrix, got 1-D tensor")
     rows, features = _rows(input), input.shape[-1]
     if features != weight.shape[-1]:
-        raise advised(RuntimeError(_mismatch(input, weight, rows)), INNER_SIZES)
+        raise with_note(RuntimeError(_mismatch(input, weight, rows)), INNER_SIZES)
     _check_dtypes(input, weight, bias)
     target = (rows, weight.shape[0])
     if bias is not None and (bias.ndim > 2 and bias.shape != (*input.shape[:-1], weight.shape[0])):

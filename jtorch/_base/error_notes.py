@@ -7,7 +7,7 @@ E = TypeVar("E", bound=BaseException)
 _OF_JAX = "For simplicity, JAX has removed its internal frames"
 
 
-def advised(error: E, advice: str) -> E:
+def with_note(error: E, advice: str) -> E:
     """Return the error after adding a note to it, unless it has the note already."""
     if advice not in getattr(error, "__notes__", ()):
         error.add_note(advice)
