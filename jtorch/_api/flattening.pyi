@@ -11,7 +11,7 @@ from jtorch.device import device as _device
 from jtorch.dtype import dtype as _dtype
 from jtorch._base.generator import Generator as _Generator
 from jtorch._base.size import Size as _Size
-from jtorch._api.foreach import Sequence as Sequence
+from jtorch._api.argument_aliases import Sequence as Sequence
 from jtorch.tensor import Tensor as Tensor
 
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex

@@ -303,7 +303,7 @@ def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor |
     offset += start * apart
     value = None
     if s.host is None:
-        value = storage.taken(s, shown, inner, offset, in_order)
+        value = storage.host_slice(s, shown, inner, offset, in_order)
         if value is None:
             return None
     made = view_of(t, shown, inner, offset, in_order, value)
