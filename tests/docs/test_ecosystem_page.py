@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tools.ecosystem import __main__ as command
-from tools.ecosystem import page
+from tools.ecosystem import page, recorded
 from tools.ecosystem.compare import difference
 from tools.ecosystem.packages import PACKAGES, SHORT
 from tools.ecosystem.reasons import REASONS
@@ -45,3 +45,21 @@ def test_differences(expected, actual, said):
         assert found is None
     else:
         assert found is not None and re.search(said, found)
+
+
+def test_what_is_recorded_of_a_result(tmp_path, monkeypatch):
+    monkeypatch.setattr(recorded, "FOLDER", tmp_path)
+    x = np.linspace(0, 1, 1000).reshape(10, 100).astype(np.float32)
+    values = {"x": x, "names": ["a", 2, None], "mask": x > 0.5, "long": "text " * 1000, "none": np.empty((0, 2))}
+    recorded.write("one", {"use": {"values": values, "seconds": 1.0}, "broken": {"error": "no"}})
+    kept = recorded.read("one")
+    assert kept["broken"] == {"error": "no"}
+    assert difference(kept["use"]["values"], recorded.digest(values)) is None
+    wrong = recorded.digest({**values, "x": x + 0.1})
+    assert "differs" in difference(kept["use"]["values"], wrong)
+    assert difference(kept["use"]["values"], recorded.digest({**values, "x": x.T})) is not None
+    assert (tmp_path / "one.json.gz").stat().st_size < 1500
+
+
+def test_what_is_recorded_is_of_the_packages():
+    assert {file.name.removesuffix(".json.gz") for file in recorded.FOLDER.glob("*.gz")} <= set(PACKAGES)

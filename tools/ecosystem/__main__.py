@@ -46,6 +46,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--short", action="store_true", help="five packages, at the versions of the table; writes nothing")
     parser.add_argument("--folder", type=Path, default=Path(sys.prefix) / "ecosystem", help="where environments are made")
     parser.add_argument("--no-install", action="store_true", help="run with what is installed there")
+    parser.add_argument("--recorded", action="store_true", help="do not run PyTorch: compare with what it gave when it was run")
     parser.add_argument("--check", action="store_true", help="only say whether docs/ecosystem.md fits the results")
     parser.add_argument("--page", action="store_true", help="only write docs/ecosystem.md")
     parser.add_argument("--verbose", action="store_true", help="tracebacks of what fails")
@@ -62,7 +63,7 @@ def _run(given: argparse.Namespace, names: list[str], known: dict[str, dict]) ->
     jtorch = environments.with_jtorch(given.folder, here)
     if not given.no_install:
         environments.install(jtorch, _requirements(list(uses), given.short, known), _say)
-    pytorch = environments.with_pytorch(given.folder, here, jtorch, linked=given.short)
+    pytorch = None if given.recorded else environments.with_pytorch(given.folder, here, jtorch, linked=given.short)
     found = {}
     for package, some in uses.items():
         judged = running.compare(package, tuple(some), pytorch, jtorch, _say, given.verbose)

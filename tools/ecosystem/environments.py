@@ -58,6 +58,11 @@ def _links(source: Path, target: Path, wanted: Callable[[str], object]) -> Path:
     return target
 
 
+def _place(folder: Path, name: str) -> Path:
+    """Return where links are made. Packages such as dill tell a library's modules by ``site-packages`` in their paths."""
+    return folder / "links" / name / "site-packages"
+
+
 def _make(folder: Path, paths: Iterable[Path]) -> Environment:
     made = Environment(folder)
     if not made.python.exists():
@@ -73,8 +78,9 @@ def _is_shared(name: str) -> bool:
 
 def with_jtorch(folder: Path, here: Path) -> Environment:
     """Make the environment with jtorch as torch. ``here`` is the package folder of the running environment."""
-    shared = _links(here, folder / "links" / "shared", _is_shared)
-    made = _make(folder / "jtorch", [ROOT, shared])
+    shared = _links(here, _place(folder, "shared"), _is_shared)
+    own = _links(ROOT, _place(folder, "own"), lambda name: name == "jtorch")
+    made = _make(folder / "jtorch", [own, shared])
     made.run("-m", "jtorch.install")
     (folder / CONSTRAINTS).write_text(f"torch=={VERSION}\n")       # A newer torchvision would need a newer PyTorch.
     return made
@@ -86,9 +92,9 @@ def with_pytorch(folder: Path, here: Path, jtorch: Environment, linked: bool) ->
     With ``linked`` it has the PyTorch of the running environment. Otherwise, or if there is none, it has the PyTorch of the
     index. Compiled parts of other packages link to that build; a build for CPUs only lacks some of its symbols.
     """
-    shared = folder / "links" / "shared"
-    pytorch = _links(here, folder / "links" / "pytorch", PYTORCH.match if linked else lambda name: False)
-    packages = _links(jtorch.site, folder / "links" / "packages", _is_shared)
+    shared = _place(folder, "shared")
+    pytorch = _links(here, _place(folder, "pytorch"), PYTORCH.match if linked else lambda name: False)
+    packages = _links(jtorch.site, _place(folder, "packages"), _is_shared)
     made = _make(folder / "pytorch", [pytorch, packages, shared])
     if not any(pytorch.iterdir()) and not any(made.site.glob("torch-*")):
         # The operator === excludes builds with a local version.

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tools.ecosystem import recorded
 from tools.ecosystem.compare import difference
 from tools.ecosystem.environments import Environment, variables
 
@@ -44,20 +45,34 @@ def _judge(expected: dict, actual: dict | None) -> tuple[str, str]:
         return "not with PyTorch", expected["error"]
     if actual is None or "error" in actual:
         return "fails", "was not run" if actual is None else actual["error"]
-    differs = difference(expected["values"], actual["values"])
+    given = actual["values"] if "seconds" in expected else recorded.digest(actual["values"])
+    differs = difference(expected["values"], given)
     return ("differs", differs) if differs else ("same", "")
 
 
-def compare(package: str, uses: tuple[str, ...], pytorch: Environment, jtorch: Environment,
+def _expected(package: str, uses: tuple[str, ...], pytorch: Environment | None) -> dict[str, dict]:
+    """Run the uses with PyTorch and record what it gives. Without an environment return what was recorded."""
+    if pytorch is None:
+        kept = recorded.read(package)
+        return {use: kept[use] for use in uses or kept if use in kept}
+    gave = uses_in(pytorch, package, uses)
+    recorded.write(package, gave)
+    return gave
+
+
+def compare(package: str, uses: tuple[str, ...], pytorch: Environment | None, jtorch: Environment,
             write: Callable[[str], object], verbose: bool = False) -> dict[str, dict[str, str]]:
-    """Run a package's uses with both libraries. Return for each its outcome and the first line of its error."""
-    expected = uses_in(pytorch, package, uses)
+    """Run a package's uses with both libraries. Return for each its outcome and the first line of its error.
+
+    ``pytorch`` is None to compare with what was recorded.
+    """
+    expected = _expected(package, uses, pytorch)
     actual = uses_in(jtorch, package, uses)
     judged = {}
     for use, gave in expected.items():
         mine = actual.get(use) or actual.get("*")
         result, said = _judge(gave, mine)
-        seconds = "" if result != "same" else f" ({gave['seconds']:.1f} s, {(mine or gave)['seconds']:.1f} s)"
+        seconds = "" if result != "same" else f" ({gave.get('seconds', 0):.1f} s, {(mine or {}).get('seconds', 0):.1f} s)"
         write(f"{package} {use}: {result}{seconds} {said[:300]}")
         if verbose and result == "fails":
             write((mine or {}).get("traceback", ""))
