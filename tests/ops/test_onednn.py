@@ -11,8 +11,8 @@ from jtorch import engine
 from jtorch._base import accelerated
 from jtorch.ops import _onednn
 from jtorch.ops._onednn import library as loaded
+from jtorch.ops.nn._conv_config import ConvConfig, library
 from jtorch.ops.nn._convolve import convolve
-from jtorch.ops.nn._how import How, library
 
 pytestmark = pytest.mark.skipif(_onednn.version() is None, reason="oneDNN is not installed, or turned off")
 
@@ -46,16 +46,16 @@ def _made(name):
     generator = np.random.default_rng(0)
     x, weight = (generator.standard_normal(shape).astype(np.float32) for shape in (size, filters))
     stride, dilation = (v if isinstance(v, tuple) else (v,) * n for v in (stride, dilation))
-    how = How(stride, padding if isinstance(padding, tuple) else ((padding, padding),) * n, dilation, (1,) * n)
-    return x, weight, how, groups
+    config = ConvConfig(stride, padding if isinstance(padding, tuple) else ((padding, padding),) * n, dilation, (1,) * n)
+    return x, weight, config, groups
 
 
-def _by_onednn(how, groups):
-    return lambda x, weight: convolve(x, weight, how.stride, how.padding, how.dilation, groups)
+def _by_onednn(config, groups):
+    return lambda x, weight: convolve(x, weight, config.stride, config.padding, config.dilation, groups)
 
 
-def _by_xla(how, groups):
-    return lambda x, weight: library(x, weight, how, groups)
+def _by_xla(config, groups):
+    return lambda x, weight: library(x, weight, config, groups)
 
 
 def _close(found, expected):
@@ -73,9 +73,9 @@ FAST = {"plain", "odd sizes", "depthwise", "one dimension", "in uneven shares"}
 
 @pytest.mark.parametrize("name", cases(GEOMETRIES, FAST))
 def test_numbers_and_gradients(name):
-    x, weight, how, groups = _made(name)
+    x, weight, config, groups = _made(name)
     for run in (_with_gradients, jax.jit(_with_gradients, static_argnums=0)):
-        found, expected = (run(make(how, groups), x, weight) for make in (_by_onednn, _by_xla))
+        found, expected = (run(make(config, groups), x, weight) for make in (_by_onednn, _by_xla))
         for a, b in zip(found, expected, strict=True):
             _close(a, b)
 
@@ -89,15 +89,15 @@ def test_filter_gradients_of_small_groups():
         padding = [tuple(pair) for pair in rng.integers(0, 4, (n, 2)).tolist()]
         x = rng.standard_normal((2, groups * inputs, *size))
         weight = rng.standard_normal((groups * outputs, inputs, *taps))
-        how = How(tuple(stride), tuple(padding), tuple(dilation), (1,) * n)
-        shape = (2, groups * outputs, *how.out_size(tuple(size), tuple(taps)))
-        geometry = _onednn.Geometry(x.shape, weight.shape, shape, how, groups)
+        config = ConvConfig(tuple(stride), tuple(padding), tuple(dilation), (1,) * n)
+        shape = (2, groups * outputs, *config.out_size(tuple(size), tuple(taps)))
+        geometry = _onednn.Geometry(x.shape, weight.shape, shape, config, groups)
         if min(shape) < 1 or not _onednn.is_quick(_onednn.FILTERS, geometry):
             continue
         y = rng.standard_normal(shape)
         found = _onednn.host_function(_onednn.FILTERS, geometry)(x.astype(np.float32), y.astype(np.float32))
         with jax.enable_x64(True):
-            _, back = jax.vjp(lambda w, x=x, how=how, groups=groups: library(x, w, how, groups), weight)
+            _, back = jax.vjp(lambda w, x=x, config=config, groups=groups: library(x, w, config, groups), weight)
             expected = back(y)[0]
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
@@ -105,12 +105,13 @@ def test_filter_gradients_of_small_groups():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain", "depthwise", "strided with padding"])
 def test_second_derivatives_and_tangents(name):
-    x, weight, how, groups = _made(name)
+    x, weight, config, groups = _made(name)
 
     def of_gradients(make):
         def total(x, weight):
-            return sum([(g ** 2).sum() for g in _with_gradients(make(how, groups), x, weight)])
-        return *jax.grad(total, (0, 1))(x / 8, weight / 8), *jax.jvp(make(how, groups), (x, weight), (weight.mean() * x, weight))
+            return sum([(g ** 2).sum() for g in _with_gradients(make(config, groups), x, weight)])
+        tangents = jax.jvp(make(config, groups), (x, weight), (weight.mean() * x, weight))
+        return *jax.grad(total, (0, 1))(x / 8, weight / 8), *tangents
     for a, b in zip(of_gradients(_by_onednn), of_gradients(_by_xla), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3 * float(abs(b).max()))
 
@@ -118,19 +119,19 @@ def test_second_derivatives_and_tangents(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("by", ["images", "filters", "both"])
 def test_many_at_once(by):
-    x, weight, how, groups = _made("plain")
+    x, weight, config, groups = _made("plain")
     xs = np.stack([x, 2 * x, x + 1], 1) if by != "filters" else x
     weights = np.stack([weight, 2 * weight, -weight]) if by != "images" else weight
     axes = (1 if by != "filters" else None, 0 if by != "images" else None)
-    found, expected = (jax.vmap(lambda x, w, make=make: _with_gradients(make(how, groups), x, w), axes)(xs, weights)
+    found, expected = (jax.vmap(lambda x, w, make=make: _with_gradients(make(config, groups), x, w), axes)(xs, weights)
                        for make in (_by_onednn, _by_xla))
     for a, b in zip(found, expected, strict=True):
         _close(a, b)
 
 
 def test_images_of_a_batch_are_one_convolution():
-    x, weight, how, groups = _made("plain")
-    made = jax.make_jaxpr(jax.vmap(_by_onednn(how, groups), (0, None)))(np.stack([x, x]), weight)
+    x, weight, config, groups = _made("plain")
+    made = jax.make_jaxpr(jax.vmap(_by_onednn(config, groups), (0, None)))(np.stack([x, x]), weight)
     assert [e.params["geometry"].input[0] for e in made.eqns if e.primitive.name == "onednn_convolution"] == [8]
 
 
@@ -203,8 +204,8 @@ def test_a_second_process_reads_the_program(run_python, tmp_path, text):
 
 
 def test_small_and_whole_numbers_stay():
-    x, weight, how, groups = _made("plain")
-    geometry = _onednn.Geometry(x.shape, weight.shape, x.shape, how, groups)
+    x, weight, config, groups = _made("plain")
+    geometry = _onednn.Geometry(x.shape, weight.shape, x.shape, config, groups)
     assert _onednn.takes(x, geometry)
     assert not _onednn.takes(x.astype(np.float64), geometry)
     assert not _onednn.takes(x, geometry._replace(result=(1, 16, 2, 2)))       # There is too little work.
@@ -216,11 +217,11 @@ def test_small_and_whole_numbers_stay():
 
 def test_threads():
     """The numbers are equal up to the order of sums."""
-    x, weight, how, groups = _made("strided with padding")
-    expected = _by_onednn(how, groups)(x, weight)
+    x, weight, config, groups = _made("strided with padding")
+    expected = _by_onednn(config, groups)(x, weight)
     loaded.use_threads(1)
     try:
-        _close(_by_onednn(how, groups)(x, weight), expected)
+        _close(_by_onednn(config, groups)(x, weight), expected)
     finally:
         loaded.use_threads(0)
 

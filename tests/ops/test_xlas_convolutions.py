@@ -8,7 +8,7 @@ from jax import lax
 
 from jtorch.engine import convolutions, threads
 from jtorch.engine.threads import ELSEWHERE
-from jtorch.ops.nn._how import How, library
+from jtorch.ops.nn._conv_config import ConvConfig, library
 
 
 @pytest.mark.slow
@@ -23,7 +23,7 @@ def test_some_of_the_input_left_out(padding, stride):
         return out, *back(jax.numpy.cos(out))
 
     def all_at_once(x, w):
-        return library(x, w, How((1, stride), ((0, 0), padding), (1, 1), (1, 1)))
+        return library(x, w, ConvConfig((1, stride), ((0, 0), padding), (1, 1), (1, 1)))
 
     def padded_first(x, w):
         moved = lax.pad(x, np.float32(0), [(0, 0, 0)] * 3 + [(*padding, 0)])

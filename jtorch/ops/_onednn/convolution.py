@@ -19,12 +19,12 @@ from jax.interpreters import ad, batching, mlir
 from jtorch._base.accelerated import is_portable, is_spread
 from jtorch.ops import check
 from jtorch.ops._onednn import library
-from jtorch.ops.nn._how import How
+from jtorch.ops.nn._conv_config import ConvConfig
 
 INPUT, FILTERS, RESULT = ARRAYS = range(3)
 LEAST = 100_000         # multiplications and additions; for fewer calling oneDNN costs more than it saves
 
-Formula = Callable[[jax.Array, jax.Array, How, int], jax.Array]
+Formula = Callable[[jax.Array, jax.Array, ConvConfig, int], jax.Array]
 
 
 class Geometry(NamedTuple):
@@ -33,7 +33,7 @@ class Geometry(NamedTuple):
     input: tuple[int, ...]
     filters: tuple[int, ...]
     result: tuple[int, ...]
-    how: How
+    config: ConvConfig
     groups: int
 
     @property
@@ -43,7 +43,7 @@ class Geometry(NamedTuple):
 
     def numbers(self, kind: int) -> np.ndarray:
         """Return the geometry as a flat array for ``convolution.cc``. ``kind``: the array to compute."""
-        stride, padding, dilation, _ = self.how
+        stride, padding, dilation, _ = self.config
         low, high = zip(*padding, strict=True)
         rows = [(kind, self.groups, len(stride)), *self.shapes, stride, low, high, dilation]
         return np.array([n for row in rows for n in row], np.int64)
@@ -58,8 +58,8 @@ def takes(x: jax.Array, geometry: Geometry) -> bool:
     """Return whether convolutions of this geometry, of ``x``'s dtype, are for oneDNN: it is there, and there is enough to do."""
     if x.dtype != np.float32 or is_spread() or is_portable() or library.version() is None:
         return False
-    pads = [n for pair in geometry.how.padding for n in pair]
-    return min(pads) >= 0 and max(geometry.how.spread) == 1 and geometry.operations >= LEAST
+    pads = [n for pair in geometry.config.padding for n in pair]
+    return min(pads) >= 0 and max(geometry.config.spread) == 1 and geometry.operations >= LEAST
 
 
 @functools.lru_cache(maxsize=4096)
@@ -72,9 +72,9 @@ def _goes_astray(kind: int, geometry: Geometry) -> bool:
 
     oneDNN 3.2.0 writes out of bounds, or gives wrong numbers, for some of these geometries. See docs/measurements/formulas.md.
     """
-    size, filters, how = geometry.input[2:], geometry.filters[2:], geometry.how
-    return kind == FILTERS and len(size) == 3 and max(how.padding[0]) > 0 \
-        and any(n < f + step for n, f, step in zip(size, filters, how.stride, strict=True))
+    size, filters, config = geometry.input[2:], geometry.filters[2:], geometry.config
+    return kind == FILTERS and len(size) == 3 and max(config.padding[0]) > 0 \
+        and any(n < f + step for n, f, step in zip(size, filters, config.stride, strict=True))
 
 
 def is_quick(kind: int, geometry: Geometry) -> bool:
@@ -88,7 +88,7 @@ def is_quick(kind: int, geometry: Geometry) -> bool:
 def computed(kind: int, arrays: Sequence[jax.Array], geometry: Geometry, formula: Formula) -> jax.Array:
     """Compute one of a convolution's arrays from the two others, given in the order input, filters, result.
 
-    oneDNN must ``take`` the geometry. If it has no fast kernel, ``formula(input, filters, how, groups)`` and its derivatives
+    oneDNN must ``take`` the geometry. If it has no fast kernel, ``formula(input, filters, config, groups)`` and its derivatives
     are used.
     """
     if not is_quick(kind, geometry):
@@ -98,7 +98,7 @@ def computed(kind: int, arrays: Sequence[jax.Array], geometry: Geometry, formula
 
 def _by_formula(a: jax.Array, b: jax.Array, *, kind: int, geometry: Geometry, formula: Formula) -> jax.Array:
     def convolution(x: jax.Array, weight: jax.Array) -> jax.Array:
-        return formula(x, weight, geometry.how, geometry.groups)
+        return formula(x, weight, geometry.config, geometry.groups)
     if kind == RESULT:
         return convolution(a, b)
     of_it = (lambda x: convolution(x, a)) if kind == INPUT else (lambda weight: convolution(a, weight))

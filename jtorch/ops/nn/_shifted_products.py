@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch.ops.nn._how import How, bilinear, computed_once
+from jtorch.ops.nn._conv_config import ConvConfig, bilinear, computed_once
 
 IMAGES = 8      # images per lot; their products are added before the sum over positions
 TERMS = 9       # terms per loop
@@ -33,8 +33,8 @@ class _Sizes(NamedTuple):
     out: tuple[int, ...]
 
     @classmethod
-    def of(cls, x: jax.Array, weight: jax.Array, how: How, groups: int) -> _Sizes:
-        out = how.out_size(x.shape[2:], weight.shape[2:])
+    def of(cls, x: jax.Array, weight: jax.Array, config: ConvConfig, groups: int) -> _Sizes:
+        out = config.out_size(x.shape[2:], weight.shape[2:])
         return cls(x.shape[0], groups, weight.shape[1], weight.shape[0] // groups, x.shape[2:], weight.shape[2:], out)
 
     def terms(self) -> list[tuple[int, ...]]:
@@ -53,13 +53,13 @@ def _add(terms):
 
 
 @computed_once
-def plain_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
+def plain_sum(x: jax.Array, weight: jax.Array, config: ConvConfig, groups: int) -> jax.Array:
     """Return the convolution of ``x`` (N, C, …) with filters (O, C/groups, …)."""
-    s = _Sizes.of(x, weight, how, groups)
-    padded = how.padded(x)
+    s = _Sizes.of(x, weight, config, groups)
+    padded = config.padded(x)
     padded = padded.reshape(s.images, groups, s.inputs, 1, *padded.shape[2:])
     filters = weight.reshape(1, groups, s.outputs, s.inputs, *s.kernel)
-    sums = [_add([how.met(padded[:, :, i], place, s.out) * _each(filters[(..., i, *place)], s) for i, *place in some])
+    sums = [_add([config.met(padded[:, :, i], place, s.out) * _each(filters[(..., i, *place)], s) for i, *place in some])
             for some in _in_lots(s.terms())]
     return _add(sums).reshape(s.images, groups * s.outputs, *s.out)
 
@@ -74,11 +74,11 @@ def _each(numbers: jax.Array, s: _Sizes) -> jax.Array:
 
 
 @computed_once
-def spread_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
+def spread_sum(x: jax.Array, weight: jax.Array, config: ConvConfig, groups: int) -> jax.Array:
     """Return the convolution by scattering input elements to the results. Its transpose has the form of ``plain_sum``."""
-    s = _Sizes.of(x, weight, how, groups)
+    s = _Sizes.of(x, weight, config, groups)
     filters = weight.reshape(1, groups, s.outputs, s.inputs, *s.kernel)
-    places, frame = list(np.ndindex(*s.kernel)), _Frame.of(s, how)
+    places, frame = list(np.ndindex(*s.kernel)), _Frame.of(s, config)
     made = []
     for o in range(s.outputs):
         parts = []
@@ -95,21 +95,21 @@ class _Frame(NamedTuple):
     """An array for all results at stride 1, with room for what filters reach beyond them."""
 
     s: _Sizes
-    how: How
+    config: ConvConfig
     before: list[int]
     behind: list[int]
 
     @classmethod
-    def of(cls, s: _Sizes, how: How) -> _Frame:
-        dims = list(zip(s.size, s.kernel, s.out, *how, strict=True))
+    def of(cls, s: _Sizes, config: ConvConfig) -> _Frame:
+        dims = list(zip(s.size, s.kernel, s.out, *config, strict=True))
         before = [max(0, d * (k - 1) - low) for _, k, _, _, (low, _), d, _ in dims]
         behind = [max(0, (size - 1) * e + 1 + low - ((out - 1) * step + 1)) for size, _, out, step, (low, _), _, e in dims]
-        return cls(s, how, before, behind)
+        return cls(s, config, before, behind)
 
     def put(self, x: jax.Array, place) -> jax.Array:
         """Return an input's elements shifted by one filter tap."""
         moves = []
-        for i, size, out, step, (low, _), d, e, before, behind in zip(place, self.s.size, self.s.out, *self.how, self.before,
+        for i, size, out, step, (low, _), d, e, before, behind in zip(place, self.s.size, self.s.out, *self.config, self.before,
                                                                       self.behind, strict=True):
             start = low - i * d + before
             moves.append((start, before + (out - 1) * step + 1 + behind - start - ((size - 1) * e + 1), e - 1))
@@ -118,20 +118,20 @@ class _Frame(NamedTuple):
     def cut(self, x: jax.Array) -> jax.Array:
         """Return the results within the frame."""
         lead = x.ndim - len(self.before)
-        stop = [b + (out - 1) * step + 1 for b, out, step in zip(self.before, self.s.out, self.how.stride, strict=True)]
-        return lax.slice(x, [0] * lead + self.before, [*x.shape[:lead], *stop], [1] * lead + list(self.how.stride))
+        stop = [b + (out - 1) * step + 1 for b, out, step in zip(self.before, self.s.out, self.config.stride, strict=True)]
+        return lax.slice(x, [0] * lead + self.before, [*x.shape[:lead], *stop], [1] * lead + list(self.config.stride))
 
 
-def _sum_of_maps(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
+def _sum_of_maps(x: jax.Array, weight: jax.Array, config: ConvConfig, groups: int) -> jax.Array:
     """Return a depthwise convolution, with each filter number broadcast to an image by a product with ones.
 
     The transpose adds the images' products, which XLA's loops do fast, and then sums over positions by matrix products, which
     are much faster than XLA's reductions. The rows of larger filters are iterations of a loop, so XLA compiles one.
     """
-    s = _Sizes.of(x, weight, how, groups)
+    s = _Sizes.of(x, weight, config, groups)
     together = max(1, -(-s.images // IMAGES))
     lots = max(1, -(-s.images // together))
-    padded = how.padded(x, images=together * lots - s.images)
+    padded = config.padded(x, images=together * lots - s.images)
     padded = padded.reshape(lots, together, groups, 1, *padded.shape[2:])
     rows = np.array(list(np.ndindex(*s.kernel[:-1])), np.int32)
     numbers = jnp.moveaxis(weight.reshape(1, groups, s.outputs, len(rows), s.kernel[-1]), (-2, -1), (0, 1))
@@ -139,9 +139,9 @@ def _sum_of_maps(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.
     @functools.partial(jax.checkpoint, prevent_cse=False)
     def turn(total, term):
         row, some = term
-        band = how.met_by_row(padded, row, s.out)
+        band = config.met_by_row(padded, row, s.out)
         for column, number in enumerate(some):
-            met, drawn = how.met(band, [0] * len(row) + [column], s.out), _drawn(number, together, s)
+            met, drawn = config.met(band, [0] * len(row) + [column], s.out), _drawn(number, together, s)
             total = [t + met[lot] * drawn for lot, t in enumerate(total)]
         return total, None
     total = [jnp.zeros((together, groups, s.outputs, *s.out), x.dtype)] * lots

@@ -4,7 +4,7 @@ from __future__ import annotations
 from jax import lax
 
 from jtorch.ops import check
-from jtorch.ops.nn._how import precision_of_convolutions
+from jtorch.ops.nn._conv_config import precision_of_convolutions
 from jtorch.ops.registry import Tensor, op
 
 

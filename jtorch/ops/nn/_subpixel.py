@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jtorch.ops.nn._how import How
+from jtorch.ops.nn._conv_config import ConvConfig
 
 
 class _Phase(NamedTuple):
@@ -35,25 +35,25 @@ class _Phase(NamedTuple):
         return -self.start, self.outs + self.taps - 1 + self.start - size
 
 
-def by_phases(x: jax.Array, weight: jax.Array, how: How, convolution: Callable) -> jax.Array:
-    """Return the convolution of ``x`` with zeros between its elements. ``how`` has strides and dilations of 1.
+def subpixel_convolution(x: jax.Array, weight: jax.Array, config: ConvConfig, convolution: Callable) -> jax.Array:
+    """Return the convolution of ``x`` with zeros between its elements. ``config`` has strides and dilations of 1.
 
-    ``convolution(x, weight, how)`` computes the convolutions of the phases.
+    ``convolution(x, weight, config)`` computes the convolutions of the phases.
     """
-    kernel, size, out = weight.shape[2:], x.shape[2:], how.out_size(x.shape[2:], weight.shape[2:])
-    most = [math.ceil(p / e) for p, e in zip(out, how.spread, strict=True)]
+    kernel, size, out = weight.shape[2:], x.shape[2:], config.out_size(x.shape[2:], weight.shape[2:])
+    most = [math.ceil(p / e) for p, e in zip(out, config.spread, strict=True)]
     ones, made = (1,) * len(out), []
-    for number in product(*map(range, how.spread)):
+    for number in product(*map(range, config.spread)):
         phases = [_Phase.of(r, e, low, k, p) for r, e, (low, _), k, p in
-                  zip(number, how.spread, how.padding, kernel, out, strict=True)]
+                  zip(number, config.spread, config.padding, kernel, out, strict=True)]
         missing = [(0, 0, 0), (0, 0, 0), *[(0, m - a.outs, 0) for a, m in zip(phases, most, strict=True)]]
         if all(a.taps and a.outs for a in phases):
-            own = weight[(..., *[slice(a.first, None, e) for a, e in zip(phases, how.spread, strict=True)])]
+            own = weight[(..., *[slice(a.first, None, e) for a, e in zip(phases, config.spread, strict=True)])]
             around = tuple([a.padding(n) for a, n in zip(phases, size, strict=True)])
-            made.append(lax.pad(convolution(x, own, How(ones, around, ones, ones)), jnp.zeros((), x.dtype), missing))
+            made.append(lax.pad(convolution(x, own, ConvConfig(ones, around, ones, ones)), jnp.zeros((), x.dtype), missing))
         else:
             made.append(jnp.zeros((x.shape[0], weight.shape[0], *most), x.dtype))
-    return _interleaved(jnp.stack(made, 2), how.spread, most)[(..., *[slice(p) for p in out])]
+    return _interleaved(jnp.stack(made, 2), config.spread, most)[(..., *[slice(p) for p in out])]
 
 
 def _interleaved(made: jax.Array, spread: tuple[int, ...], most: list[int]) -> jax.Array:

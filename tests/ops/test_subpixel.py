@@ -6,7 +6,7 @@ import pytest
 from convolution_formulas import assert_is_the_convolution
 
 from jtorch.ops.nn import _convolve
-from jtorch.ops.nn._how import How
+from jtorch.ops.nn._conv_config import ConvConfig
 
 pytestmark = pytest.mark.core
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.core
     ((2, 3, 2), (2, 3, 2), (2, 2, 1), ((1, 1), (2, 2), (0, -1)))])
 def test_phases_are_the_convolution(size, kernel, spread, padding):
     ones, rng = (1,) * len(size), np.random.default_rng(0)
-    how = How(ones, padding, ones, spread)
+    config = ConvConfig(ones, padding, ones, spread)
     x, weight = rng.standard_normal((2, 3, *size), np.float32), rng.standard_normal((4, 3, *kernel), np.float32)
-    for formula in (_convolve._in_phases, _convolve._transposed):
-        assert_is_the_convolution(formula, x, weight, how)
+    for formula in (_convolve._subpixel, _convolve._transposed):
+        assert_is_the_convolution(formula, x, weight, config)

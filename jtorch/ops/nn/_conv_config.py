@@ -17,7 +17,7 @@ from jtorch._base import float32_products
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
 
-class How(NamedTuple):
+class ConvConfig(NamedTuple):
     """Numbers for each spatial dimension. ``spread``: the dilation of the input, for transposed convolutions."""
 
     stride: tuple[int, ...]
@@ -25,13 +25,13 @@ class How(NamedTuple):
     dilation: tuple[int, ...]
     spread: tuple[int, ...]
 
-    def without_depth(self) -> How:
+    def without_depth(self) -> ConvConfig:
         """Return the configuration without the first spatial dimension."""
-        return How(self.stride[1:], self.padding[1:], self.dilation[1:], self.spread[1:])
+        return ConvConfig(self.stride[1:], self.padding[1:], self.dilation[1:], self.spread[1:])
 
-    def with_nothing_around(self) -> How:
+    def with_nothing_around(self) -> ConvConfig:
         """Return the configuration for an input that is already padded and dilated."""
-        return How(self.stride, ((0, 0),) * len(self.stride), self.dilation, (1,) * len(self.stride))
+        return ConvConfig(self.stride, ((0, 0),) * len(self.stride), self.dilation, (1,) * len(self.stride))
 
     def out_size(self, size, kernel) -> tuple[int, ...]:
         """Return the sizes of the result."""
@@ -66,18 +66,18 @@ class How(NamedTuple):
 
 # XLA's convolution is the fastest for many channels: it calls YNNPACK or Eigen on the CPU (engine/convolutions.py). Products of
 # patches or taps, Winograd's algorithm and channels-last layouts were slower.
-def library(x: jax.Array, weight: jax.Array, how: How, groups: int = 1) -> jax.Array:
+def library(x: jax.Array, weight: jax.Array, config: ConvConfig, groups: int = 1) -> jax.Array:
     """Return XLA's convolution."""
-    x, how, extra = _with_other_padding(x, weight, how)
+    x, config, extra = _with_other_padding(x, weight, config)
     letters = _LETTERS[x.ndim - 2]
     spec = lax.conv_dimension_numbers(x.shape, weight.shape, (f"NC{letters}", f"OI{letters}", f"NC{letters}"))
-    out = lax.conv_general_dilated(x, weight, how.stride, how.padding, lhs_dilation=how.spread, rhs_dilation=how.dilation,
-                                   dimension_numbers=spec, feature_group_count=groups, preferred_element_type=x.dtype,
-                                   precision=precision_of_convolutions())
+    out = lax.conv_general_dilated(x, weight, config.stride, config.padding, lhs_dilation=config.spread,
+                                   rhs_dilation=config.dilation, dimension_numbers=spec, feature_group_count=groups,
+                                   preferred_element_type=x.dtype, precision=precision_of_convolutions())
     return lax.slice(out, (0, 0, *extra), out.shape) if any(extra) else out
 
 
-def _with_other_padding(x: jax.Array, weight: jax.Array, how: How) -> tuple[jax.Array, How, list[int]]:
+def _with_other_padding(x: jax.Array, weight: jax.Array, config: ConvConfig) -> tuple[jax.Array, ConvConfig, list[int]]:
     """Return an equivalent convolution that XLA compiles correctly, and how many leading elements of its result to drop.
 
     XLA treats a dimension with input dilation 2, no padding and filter size 2 as a batch (``is_group_dim`` in its
@@ -86,13 +86,13 @@ def _with_other_padding(x: jax.Array, weight: jax.Array, how: How) -> tuple[jax.
     are avoided by padding the input beforehand. Negative padding is also applied beforehand, since XLA:CPU's convolution
     reads out of bounds with negative padding before and positive padding after.
     """
-    each = list(zip(weight.shape[2:], how.stride, how.padding, how.spread, strict=True))
+    each = list(zip(weight.shape[2:], config.stride, config.padding, config.spread, strict=True))
     extra = [int(k == spread == 2 and pads == (0, 0)) for k, _, pads, spread in each]
     ahead = [_before(*numbers) for numbers in each]
     if any(map(any, ahead)):
         x = lax.pad(x, jnp.zeros((), x.dtype), [(0, 0, 0), (0, 0, 0), *((low, high, 0) for low, high in ahead)])
-    padding = tuple((low + more - a, high - b) for (low, high), more, (a, b) in zip(how.padding, extra, ahead, strict=True))
-    return x, how._replace(padding=padding), extra
+    padding = tuple((low + more - a, high - b) for (low, high), more, (a, b) in zip(config.padding, extra, ahead, strict=True))
+    return x, config._replace(padding=padding), extra
 
 
 def _before(filters: int, stride: int, padding: tuple[int, int], spread: int) -> tuple[int, int]:
@@ -112,28 +112,30 @@ def computed_once(formula: Callable) -> Callable:
 
     So the result becomes a branch of a conditional whose outcome XLA cannot know: whether a number equals itself or not.
     """
-    def chosen(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
+    def chosen(x: jax.Array, weight: jax.Array, config: ConvConfig, groups: int) -> jax.Array:
         if not weight.size:
-            return formula(x, weight, how, groups)
+            return formula(x, weight, config, groups)
         number = jnp.real(weight).ravel()[0]
-        out = x.shape[0], weight.shape[0], *how.out_size(x.shape[2:], weight.shape[2:])
-        return lax.cond((number == number) | (number != number), lambda x: formula(x, weight, how, groups),
+        out = x.shape[0], weight.shape[0], *config.out_size(x.shape[2:], weight.shape[2:])
+        return lax.cond((number == number) | (number != number), lambda x: formula(x, weight, config, groups),
                         lambda x: jnp.zeros(out, x.dtype), x)
     return chosen
 
 
 def bilinear(out_of: Callable, by_input: Callable, by_weight: Callable) -> Callable:
-    """Return ``out_of(x, weight, *how)`` with the derivatives of ``by_input`` and ``by_weight``, which compute the same function.
+    """Return a function that computes ``out_of``, with the derivatives of ``by_input`` and ``by_weight``.
+
+    All three take ``(x, weight, *config)`` and compute the same function.
 
     JAX transposes these for the gradients, so each formula can be chosen for the cost of its transpose.
     """
     made = jax.custom_jvp(lambda *args: out_of(args[0], args[1], *args[2]), nondiff_argnums=(2,))
 
-    def jvp(how, primals, tangents):
+    def jvp(config, primals, tangents):
         (x, weight), (dx, dweight) = primals, tangents
-        out = out_of(x, weight, *how)
-        changes = [] if type(dx) is SymbolicZero else [by_input(dx, weight, *how)]
-        changes += [] if type(dweight) is SymbolicZero else [by_weight(x, dweight, *how)]
+        out = out_of(x, weight, *config)
+        changes = [] if type(dx) is SymbolicZero else [by_input(dx, weight, *config)]
+        changes += [] if type(dweight) is SymbolicZero else [by_weight(x, dweight, *config)]
         return out, functools.reduce(operator.add, changes) if changes else jnp.zeros_like(out)
     made.defjvp(jvp, symbolic_zeros=True)
-    return lambda x, weight, *how: made(x, weight, how)
+    return lambda x, weight, *config: made(x, weight, config)

@@ -6,15 +6,15 @@ import pytest
 from convolution_formulas import assert_is_the_convolution
 from lanes import cases
 
-from jtorch.ops.nn import _few_places
-from jtorch.ops.nn._how import How
+from jtorch.ops.nn import _small_images
+from jtorch.ops.nn._conv_config import ConvConfig
 
 pytestmark = pytest.mark.core
 
 SIZES = [   # Images, channels, height, width, outputs, filter, stride, dilation, padding.
     (1, 3, 8, 8, 40, 3, 2, 1, 1), (2, 3, 13, 9, 3, 3, 1, 2, 2), (3, 2, 13, 4, 1, 1, 1, 1, 0), (5, 2, 13, 13, 3, 3, 3, 1, 2),
     (1, 2, 5, 5, 40, 3, 1, 1, 0), (2, 2, 13, 6, 4, 1, 3, 1, 1), (4, 2, 2, 2, 64, 3, 1, 1, 1), (2, 2, 30, 5, 3, (5, 2), 1, 1, 1)]
-FORMULAS = [_few_places._product_of_patches, _few_places._product_with_rows, _few_places._in_blocks]
+FORMULAS = [_small_images._product_of_patches, _small_images._product_with_rows, _small_images._in_blocks]
 
 
 def _given(size):
@@ -22,7 +22,7 @@ def _given(size):
     kernel = kernel if isinstance(kernel, tuple) else (kernel, kernel)
     rng = np.random.default_rng(0)
     x, weight = (rng.standard_normal(s, np.float32) for s in ((images, channels, height, width), (outputs, channels, *kernel)))
-    return x, weight, How((stride,) * 2, ((padding, padding + 1),) * 2, (dilation,) * 2, (1, 1))
+    return x, weight, ConvConfig((stride,) * 2, ((padding, padding + 1),) * 2, (dilation,) * 2, (1, 1))
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
