@@ -1,6 +1,6 @@
 """The text of tensors for ``repr``, ``str`` and ``format``, and the print options.
 
-Works on anything with a tensor's attributes. ``_host_values`` is the only place that asks for the data.
+The functions work on any object with a tensor's attributes. Only ``_host_values`` reads the data.
 """
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     chosen.update({name: value for name, value in given.items() if value is not None})
     for name, value in chosen.items():
         setattr(PRINT_OPTS, name, value)
-    PRINT_OPTS.sci_mode = sci_mode  # As in PyTorch, a call without sci_mode resets it to automatic.
+    PRINT_OPTS.sci_mode = sci_mode  # A call without sci_mode resets it to automatic, like PyTorch's.
 
 
 def get_printoptions() -> dict[str, Any]:

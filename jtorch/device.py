@@ -1,6 +1,6 @@
 """torch.device: names of devices, their JAX devices, and the default device.
 
-Importing this starts no JAX backend; the first tensor on a device, or the first question about devices, does.
+Importing this module starts no JAX backend. The first tensor on a device, or the first query about devices, starts one.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PARSED: dict[str, device] = {}
 class device:
     """The device of a tensor: a type and an optional index. As a context manager it sets the default device.
 
-    There is one object per type and index, so ``is`` and ``==`` are the same. See torch.device.
+    Each type and index has only one object, so ``is`` and ``==`` agree. See torch.device.
     """
 
     __slots__ = ("__weakref__", "index", "type")
@@ -288,7 +288,8 @@ def accelerator_type() -> str | None:
 def canonical(d: device) -> device:
     """Return the device that a tensor on ``d`` reports: ``cpu`` has no index, ``cuda`` defaults to the current one.
 
-    Where JAX was given several virtual CPUs, ``cpu:1`` and so on stay apart. Raises where there is no such device.
+    If JAX has several virtual CPUs, ``cpu:1`` and so on are separate devices. Raises RuntimeError for a device that
+    does not exist.
     """
     if d.type == "cpu":
         return _canonical_cpu(d)

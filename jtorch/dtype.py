@@ -119,7 +119,7 @@ def does_not_fit(target: dtype) -> RuntimeError:
 def check_fits(number, target: dtype, *, scalar: bool = False) -> None:
     """Raise RuntimeError if converting a Python number to a dtype overflows, as in ``fill_``.
 
-    ``scalar``: one element is made of the number, for which PyTorch does not check floats of 16 and 8 bits.
+    ``scalar`` means that one element is made from the number. PyTorch then does not check floats of 16 and 8 bits.
     """
     if target.name == "bool" or (scalar and target.is_floating_point and target.itemsize < 4):
         return

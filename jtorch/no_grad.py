@@ -17,12 +17,12 @@ class _Mode(threading.local):
     inference = False
     anomaly = False
     anomaly_check_nan = True
-    on_node: Callable[..., None] | None = None  # is called with each new node and its arguments (saved-tensor hooks)
-    saved_hooks: tuple = ()                         # pairs (pack, unpack), the innermost last
-    hooks_refused: str | None = None                # the message of the error that entering such hooks raises
-    mutation_allowed = False                        # whether saved tensors may be written to
-    transformed = False                             # whether a transform of torch.func differentiates the calls
-    special = False                                 # whether one of these modes affects new nodes
+    on_node: Callable[..., None] | None = None  # Saved-tensor hooks call it with each new node and its arguments.
+    saved_hooks: tuple = ()                         # Pairs (pack, unpack). The innermost pair is the last.
+    hooks_refused: str | None = None                # The error message when code enters saved-tensor hooks.
+    mutation_allowed = False                        # True if saved tensors may be written to.
+    transformed = False                             # True while a transform of torch.func differentiates the calls.
+    special = False                                 # True if one of these modes affects new nodes.
 
     def refresh(self) -> None:
         """Recompute ``special``, after one of the modes it depends on changed."""
@@ -40,7 +40,8 @@ def _other_modes() -> list[tuple[Callable[[], Any], Callable[[Any], None]]]:
 class Modes:
     """The modes of the creating thread, to restore them later or in another thread.
 
-    The nodes that a backward runs get its modes: what a hook or a custom function turns on and leaves on ends with its node.
+    The nodes of a backward run with the modes of that backward. A mode that a hook or a custom function leaves on ends
+    with its node.
     """
 
     __slots__ = ("grad", "others", "own")
@@ -254,6 +255,6 @@ class inference_mode(_Context):
 
 
 _in_c = speedups.connect(globals(), "mode")
-# On entry to a Python function, KeyboardInterrupt could skip the restore. The C function cannot be interrupted.
+# KeyboardInterrupt on entry to a Python function could skip the restore. The C function cannot be interrupted.
 if _in_c is not None:
     no_grad.__exit__ = set_grad_enabled.__exit__ = _in_c       # type: ignore[method-assign]

@@ -140,7 +140,7 @@ class TorchFunctionMode:
 
     See torch.overrides.TorchFunctionMode.
 
-    What that calls itself goes to the modes around this one.
+    Calls inside ``__torch_function__`` go to the modes around this one.
 
         >>> class Log(torch.overrides.TorchFunctionMode):
         ...     def __torch_function__(self, func, types, args=(), kwargs=None):

@@ -1,6 +1,6 @@
 """torch.profiler: the events of ``jtorch.engine.trace()``, as tables and as files for Perfetto or TensorBoard.
 
-Where JAX has an accelerator, what ran there is JAX's to say, and its trace is a part of the file.
+With an accelerator, JAX records the work on the device, and its trace is part of the file.
 """
 from __future__ import annotations
 
@@ -116,9 +116,9 @@ def _default_schedule_fn(step: int) -> ProfilerAction:
 class profile:  # noqa: N801
     """Records the calls in a ``with`` block. See torch.profiler.profile.
 
-    ``on_trace_ready`` is called with the profiler after each cycle of the ``schedule``, or at the end;
-    ``key_averages().table()`` and ``export_chrome_trace`` give what has been seen last: calls that ran one by one, compiled
-    programs, compiling, waiting. Arguments about what to record are accepted, and shapes and lines are always recorded.
+    ``on_trace_ready`` is called with the profiler after each cycle of the ``schedule``, or at the end.
+    ``key_averages().table()`` and ``export_chrome_trace`` show the last cycle: single calls, compiled programs,
+    compilation and waits. Arguments that select what to record are accepted; shapes and lines are always recorded.
     """
 
     def __init__(self, *, activities: Iterable[ProfilerActivity] | None = None,

@@ -568,7 +568,7 @@ def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: C
               seen: tuple[str, dict[str, Any]] | None = None) -> Tensor:
     """Write random numbers into a tensor in its memory order, as PyTorch does. ``name`` is its new node's name.
 
-    ``seen``: the operator and its arguments, for modes and classes with ``__torch_dispatch__``.
+    ``seen`` is the operator and its arguments, for modes and classes with ``__torch_dispatch__``.
     """
     if seam.aten is not None and seen is not None and _taken_over(seen[0], self=t, generator=given, **seen[1]) is not None:
         return t

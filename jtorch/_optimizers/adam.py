@@ -14,7 +14,7 @@ class AdamLike(MultiTensorOptimizer):
     """An optimizer with running averages of the gradient and of a power of its magnitude."""
 
     second = "exp_avg_sq"
-    _decoupled = False      # whether weight decay is decoupled by default
+    _decoupled = False      # True if weight decay is decoupled by default.
 
     def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return {"step": scalar(0.0), "exp_avg": filled(p), self.second: filled(p)}

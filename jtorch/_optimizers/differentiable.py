@@ -1,6 +1,7 @@
 """Differentiable steps, for ``differentiable=True``.
 
-The ops of the other steps, called on tensors instead of values, so that the new parameters and states have a history.
+These are the ops of the other steps. They are called on tensors instead of values, so new parameters and states have a
+history.
 """
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def operand(x: Any) -> tuple[Any, Any]:
 def step(c: Call, flat: Sequence[Any], targets: Sequence[Tensor]) -> list[Tensor]:
     """Call an optimizer's rule, write its first results with history to ``targets``, and return the other results.
 
-    RuntimeError where a target is a leaf that requires a gradient, as for any in-place call.
+    Raises RuntimeError if a target is a leaf that requires a gradient, like any in-place call.
     """
     for t in targets:
         check_inplace(t, requires_grad(t))

@@ -22,8 +22,9 @@ _MEMORY = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "
 class LBFGS(Optimizer):
     """Limited-memory BFGS, with an optional line search for the strong Wolfe conditions.
 
-    One group of parameters only. ``step`` needs a closure that clears the gradients, computes the loss, calls ``backward``
-    and returns the loss. Nocedal and Wright, Numerical Optimization (2006), algorithms 7.4, 7.5 and 3.5.
+    LBFGS takes only one group of parameters. ``step`` needs a closure that clears the gradients, computes the loss,
+    calls ``backward`` and returns the loss. Source: Nocedal and Wright, Numerical Optimization (2006), algorithms 7.4,
+    7.5 and 3.5.
 
     Args:
         params: the parameters, all on one device.
@@ -192,7 +193,8 @@ class _Run:
 class _StrongWolfe:
     """A line search for a point of sufficient decrease and small slope: Nocedal and Wright, algorithms 3.5 and 3.6.
 
-    Slopes, and step lengths that follow from them, are NumPy's scalars of the parameters' dtype, as PyTorch's are tensors.
+    Slopes and step lengths are NumPy scalars of the parameters' dtype. PyTorch uses tensors of that dtype, so the
+    rounding is the same.
     """
 
     # ``tolerance``: the smallest change of a parameter within a bracket

@@ -20,8 +20,8 @@ from jtorch.ops.registry import OPS, T, freeze
 from jtorch.storage import values_of, write_all
 from jtorch.tensor import Tensor, wrap
 
-DEEP = 48                   # From this number of parameters on, equal layers are grouped into equal calls.
-UPDATE_COMPILES = 0.013
+DEEP = 48                   # Number of parameters. An optimizer of fewer does not split equal layers into equal calls.
+UPDATE_COMPILES = 0.013     # Seconds to compile the update of one parameter. A larger value splits more layers.
 TOGETHER = 16 << 20         # Bytes of parameters in one CPU call. A larger value holds more old and new values at once.
 
 
@@ -52,7 +52,7 @@ class MultiTensorOptimizer(Optimizer):
     rule = ""
     shared: tuple[str, ...] = ("step",)
     supports_complex = True
-    uniform = True      # whether all parameters of a group have the same kinds of state
+    uniform = True      # True if all parameters of a group have the same kinds of state.
 
     def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """Return the first state of a parameter."""

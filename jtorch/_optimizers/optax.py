@@ -29,13 +29,13 @@ def _optax() -> Any:
 class Optax(Optimizer):
     """An optimizer that applies an optax ``GradientTransformation``, for example a ``chain`` with a schedule.
 
-    A step is one op, compiled with the rest of the loop. A group's parameters are one tree (a list); one that has no
-    gradient is left as it is, and counts as one with a gradient of zeros for the state. A transformation that takes a
-    ``value`` gets the loss that ``step``'s closure returns.
+    A step is one op, which the engine compiles with the rest of the loop. The parameters of a group are one tree (a
+    list). A parameter without a gradient is not changed; the state treats its gradient as zeros. A transformation with
+    a ``value`` argument gets the loss that the closure of ``step`` returns.
 
-    The state's arrays are tensors under ``state["group 0"]`` and so on, named by their place in optax's tree, so that
-    ``state_dict`` and ``load_state_dict`` work. A learning rate is part of the transformation: use optax's schedules, not
-    ``torch.optim.lr_scheduler``.
+    The state's arrays are tensors under ``state["group 0"]`` and so on, named by their position in optax's tree. So
+    ``state_dict`` and ``load_state_dict`` work. A learning rate is part of the transformation: use optax's schedules
+    instead of ``torch.optim.lr_scheduler``.
 
     Args:
         params: tensors, or dicts that each describe a group; a group may have its own ``transform``.

@@ -111,8 +111,8 @@ def _default_to_fused_or_foreach(params: list, differentiable: bool, use_fused: 
 class Optimizer:
     """The base class of optimizers. See torch.optim.Optimizer.
 
-    A subclass gives ``defaults`` and ``_update(group)``, which records the new values of one group's parameters, or, as in
-    PyTorch, a ``step`` of its own.
+    A subclass defines ``defaults`` and ``_update(group)``, which records the new values of one group's parameters. It
+    can also define its own ``step``, as in PyTorch.
 
     Args:
         params: tensors, (name, tensor) pairs, or dicts that each describe a group.
@@ -141,7 +141,7 @@ class Optimizer:
     """
 
     _step_supports_amp_scaling = False
-    _on_several = False         # whether its parameters are on several devices
+    _on_several = False         # True if the parameters are on several devices.
     _optimizer_step_pre_hooks: OrderedDict[int, Callable]
     _optimizer_step_post_hooks: OrderedDict[int, Callable]
     _optimizer_state_dict_pre_hooks: OrderedDict[int, Callable]

@@ -1,6 +1,6 @@
 """A fused optimizer's step under a GradScaler: it unscales gradients, and reverts the step after an overflow.
 
-Whether one is, nobody asks: the new values and the old ones are both there, and one op chooses.
+The host does not read the flag. One op computes the new values and selects between them and the old values.
 """
 from __future__ import annotations
 

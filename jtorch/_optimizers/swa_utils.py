@@ -133,8 +133,8 @@ def get_swa_avg_fn() -> Callable:
 class AveragedModel(Module):
     """A copy of a model that holds averages of its parameters. See torch.optim.swa_utils.AveragedModel.
 
-    Averages of equal weight (Izmailov et al., Averaging Weights Leads to Wider Optima and Better Generalization, 2018),
-    unless a function says otherwise. The first ``update_parameters`` copies.
+    By default all updates have equal weight (Izmailov et al., Averaging Weights Leads to Wider Optima and Better
+    Generalization, 2018). The first ``update_parameters`` copies the parameters.
 
     Shape: what the model takes, to what it gives.
 

@@ -106,9 +106,9 @@ def autocast_decrement_nesting() -> int:
 class autocast:  # noqa: N801
     """Mixed precision, as a context manager or a decorator. See torch.autocast.
 
-    Products (``matmul``, ``conv2d``, ``linear``, …) get their arguments in the lower precision, losses and other ops that
-    need it in float32, ``cat`` and its like in the widest dtype among theirs; all others take what they get. Only new
-    tensors are concerned: in-place calls and ``out=`` are not. The state belongs to the thread.
+    Products (``matmul``, ``conv2d``, ``linear``, …) cast their arguments to the lower precision. Losses and other ops
+    that need precision cast them to float32. ``cat`` and similar ops cast to the widest dtype of their arguments. All
+    other ops, in-place calls and ``out=`` calls cast nothing. Each thread has its own state.
 
     Args:
         device_type: ``"cpu"``, ``"cuda"``, …; only tensors on such devices are cast.
@@ -222,7 +222,7 @@ def _check_string(device_type: Any) -> None:
 def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: dtypes.dtype | None = None) -> Any:
     """Decorate the ``forward`` of a ``torch.autograd.Function``. See torch.amp.custom_fwd.
 
-    With ``cast_inputs``, inside autocast, floating point inputs are cast to it and ``forward`` runs with autocast off.
+    Inside autocast, ``cast_inputs`` casts floating-point inputs to this dtype, and ``forward`` runs with autocast off.
 
     Args:
         fwd: the function ``forward(ctx, ...)``; without it, a decorator is returned.

@@ -38,8 +38,8 @@ _BAD_SCALE = ("new_scale should be a float or a 1-element torch.cuda.FloatTensor
 class GradScaler:
     """Scale losses up and gradients back down, and skip steps with infinite or nan gradients. See torch.amp.GradScaler.
 
-    ``step`` reads one number, whether an infinity was found. With an optimizer made with ``fused=True`` it reads none: the
-    step undoes itself.
+    ``step`` reads one flag from the device: whether a gradient is infinite or NaN. With an optimizer made with
+    ``fused=True`` it reads none; the step itself then keeps the old values.
 
     Args:
         device: the device type used for training.

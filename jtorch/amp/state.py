@@ -1,6 +1,6 @@
 """The state of autocast in this thread, and the casts that it makes to a call's arguments.
 
-``seam.autocast`` is set only while some thread has it on, so that it costs other programs nothing.
+``seam.autocast`` is set only while some thread has autocast on. So programs without autocast pay nothing.
 """
 from __future__ import annotations
 

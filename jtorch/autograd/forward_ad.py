@@ -50,7 +50,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
     See torch.autograd.forward_ad.make_dual.
 
-    The tangent is kept as it is where it lies in memory as the tensor does, and copied otherwise.
+    A tangent with the same memory layout as the tensor is kept without a copy. Any other tangent is copied.
     """
     if (_current_level if level is None else level) < 0 or not _numbers:
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() "

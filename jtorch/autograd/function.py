@@ -1,6 +1,6 @@
 """torch.autograd.Function: operations whose backward the user writes.
 
-As in PyTorch the context that ``forward`` and ``backward`` get is itself the node of the tape: ``y.grad_fn`` is ``ctx``.
+As in PyTorch, the context of ``forward`` and ``backward`` is itself the node of the tape: ``y.grad_fn`` is ``ctx``.
 """
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ class BackwardCFunction(Node, FunctionCtx):
     needs_input_grad: tuple[bool, ...] = ()
     runs_without_gradient = True
     marked: Any = None  # Tells ``jvp`` which outputs are marked as not differentiable.
-    in_jvp = False      # Whether the user's ``jvp`` runs, which reads ``saved_for_forward``.
+    in_jvp = False      # True while the user's ``jvp`` runs, which reads ``saved_for_forward``.
 
     def __init__(self) -> None:
         super().__init__(())
         self._saved: list[_saved.Saved | None] | None = []
         self._outputs: list = []            # The aval of each output; None for an output that is not a tensor.
-        self._is_tensor: list[bool] = []    # Whether each input is a tensor.
+        self._is_tensor: list[bool] = []    # True for each input that is a tensor.
 
     def __repr__(self):
         return f"<torch.autograd.function.{self.name()} object at {hex(id(self))}>"
@@ -189,8 +189,8 @@ class FunctionMeta(type):
 class Function(FunctionCtx, metaclass=FunctionMeta):
     """An operation with a backward of its own. See torch.autograd.Function.
 
-    Subclass it with static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, or ``forward(*args)``,
-    ``setup_context(ctx, inputs, output)`` and ``backward``; call it as ``MyFunction.apply(*args)``. A backward made of
+    A subclass has static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, or ``forward(*args)``,
+    ``setup_context(ctx, inputs, output)`` and ``backward``. Call it as ``MyFunction.apply(*args)``. A backward of
     differentiable operations can be differentiated again.
 
     Raises:

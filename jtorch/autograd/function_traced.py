@@ -48,7 +48,7 @@ def apply_traced(cls: Any, args: tuple) -> Any:
 def with_history(recorded: Any, traced: Any) -> Any:
     """Give the outputs of ``apply_traced`` the nodes of the recorded call.
 
-    Then both JAX and the tape can differentiate them.
+    With the history, both JAX and the tape can differentiate them.
     """
     if not isinstance(recorded, tuple):
         return _joined(recorded, traced)

@@ -1,7 +1,7 @@
 """torch.autograd.functional: Jacobians and Hessians of functions of tensors, and products with them.
 
-Products "from the right" (jvp, hvp) differentiate twice backward: the backward is linear in the gradient it is given, and
-the gradient of that linear function is the product that is wanted.
+Products with the Jacobian from the right (jvp, hvp) use double backward. Backward is linear in its cotangent, and the
+gradient of that linear function is the product.
 """
 from __future__ import annotations
 
@@ -293,7 +293,8 @@ def jacobian(func: Callable, inputs: Tensors, create_graph: bool = False, strict
              strategy: str = "reverse-mode") -> Any:
     """Return the Jacobian of ``func``: a tensor of shape output + input for each pair.
 
-    Computed row by row, ``vectorize`` or not; with ``strategy="forward-mode"`` by forward mode, all columns at once.
+    The rows are computed one after the other, ``vectorize`` or not. ``strategy="forward-mode"`` computes all columns at
+    once by forward mode.
 
     Args:
         func: a function of Tensors that returns a Tensor or a tuple of them.

@@ -33,8 +33,8 @@ def gradcheck(func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1
               masked: bool | None = None) -> bool:
     """Compare the gradients of ``func`` at ``inputs`` with finite differences. See torch.autograd.gradcheck.
 
-    Inputs that require grad should be double precision. ``fast_mode`` compares one random projection instead of the whole
-    Jacobian. Batched gradients are computed row by row here, so ``check_batched_grad`` has nothing to add.
+    Inputs that require grad should be double precision. ``fast_mode`` compares one random projection instead of the
+    whole Jacobian. ``check_batched_grad`` has no effect, since batched gradients are computed row by row here.
 
     Args:
         func: a function of ``inputs`` that returns a Tensor or a tuple of them.

@@ -178,8 +178,8 @@ def _any_hook(tensors: Sequence[Tensor], fn: Callable) -> RemovableHandle:
 class saved_tensors_hooks:
     """A context in which tensors saved for backward pass through ``pack_hook``, and through ``unpack_hook`` when read.
 
-    ``pack_hook(tensor)`` may return anything; ``unpack_hook`` gets that and must return a tensor with the same content.
-    Which tensors an operation saves can differ from PyTorch: its arguments, where its backward uses them.
+    ``pack_hook(tensor)`` may return any object. ``unpack_hook`` gets this object and must return a tensor with the same
+    content. The set of saved tensors can differ from PyTorch's: jtorch saves the arguments that the backward uses.
 
     Args:
         pack_hook: a function of a Tensor that returns anything.
@@ -266,7 +266,7 @@ def disable_saved_tensors_hooks(error_message: str):
 def allow_mutation_on_saved_tensors():
     """A context in which saved tensors may be written to: backward uses the values that were saved.
 
-    Values never change here, so nothing needs to be cloned; calls recorded in the context are merely not checked.
+    Arrays are immutable here, so nothing needs a clone. Calls recorded in the context only skip the version check.
 
     Returns:
         a context manager.

@@ -164,7 +164,7 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
              grad_variables: Any = None, inputs: Any = None) -> None:
     """Accumulate the gradients of ``tensors`` in the leaves that they were computed from. See torch.autograd.backward.
 
-    ``inputs`` limits it to some leaves (or non-leaves, which then keep their gradient).
+    ``inputs`` limits the gradients to these tensors. A non-leaf among them keeps its gradient in ``grad``.
 
     Args:
         tensors (Tensor, GradientEdge or a sequence): the tensors to differentiate.

@@ -1,7 +1,7 @@
 """torch.backends: available libraries, and their settings.
 
-The answers are about what is here: XLA computes, so cuDNN and MKL are not there to be asked. PyTorch's settings
-can be set and read, so that scripts run, but XLA decides how to compute: none of them changes a result.
+The answers describe this build: XLA computes, so cuDNN and MKL are unavailable. Programs can set and read PyTorch's
+settings. XLA decides how to compute, so no setting here changes a result.
 """
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """torch.cuda: the GPUs that JAX finds.
 
-JAX orders the work of a device by itself, in one queue, so streams exist here only by name, and events are taken from
-the host's clock when the queue is empty. JAX's allocator keeps fewer statistics than PyTorch's; those it lacks are left
-out.
+JAX runs the work of a device in one queue. So streams have no effect here, and an event takes the host's time once the
+queue is empty. JAX's allocator keeps fewer statistics than PyTorch's; missing ones are left out.
 """
 from __future__ import annotations
 
@@ -386,7 +385,8 @@ def _stats(device=None) -> dict[str, int]:
 def _peak(device=None) -> int:
     """Return the peak of memory in use, since the last reset if there was one.
 
-    JAX cannot reset its peak. A higher peak than at the reset is exact; below it, only what was seen when asked counts.
+    JAX cannot reset its peak. A peak above the one at the reset is exact. Below it, the result is the largest value
+    that a query saw.
     """
     stats, index = _stats(device), _index(device, optional=True)
     peak, in_use = stats.get("peak_bytes_in_use", 0), stats.get("bytes_in_use", 0)

@@ -98,7 +98,7 @@ def _built_in(cls: type) -> type:
 class Distribution:
     """The base class of distributions, with ``sample``, ``log_prob``, ``entropy`` and moments.
 
-    A subclass gives the methods, ``arg_constraints`` and ``support``. Samples have the shape sample_shape +
+    A subclass defines the methods, ``arg_constraints`` and ``support``. Samples have the shape sample_shape +
     batch_shape + event_shape. See torch.distributions.Distribution.
 
     Args:
@@ -181,8 +181,8 @@ class Distribution:
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """Return the same distribution over a larger batch; nothing is copied.
 
-        NotImplementedError for a subclass with an ``__init__`` of its own: it has to say what ``expand`` is, and may give
-        this one the ``_instance`` to fill.
+        A subclass with its own ``__init__`` must define ``expand`` and may pass the ``_instance`` to fill. Otherwise
+        this method raises NotImplementedError.
         """
         new = self._get_checked_instance(_built_in(type(self)), _instance)
         for name, value in vars(self).items():
@@ -323,8 +323,8 @@ def checked(method: Callable) -> Callable:
 class ExponentialFamily(Distribution):
     """The base class for densities h(x) exp(sum of parameter * t(x) - log_normalizer(parameters)).
 
-    A subclass gives ``_natural_params``, ``_log_normalizer`` and ``_mean_carrier_measure`` (the mean of log h). The
-    entropy, and the divergence from a distribution of the same class, follow from them. See
+    A subclass defines ``_natural_params``, ``_log_normalizer`` and ``_mean_carrier_measure`` (the mean of log h). The
+    entropy, and the divergence from a distribution of the same class, follow from these. See
     torch.distributions.ExponentialFamily.
 
     Args:

@@ -15,8 +15,8 @@ from jtorch.distributions.distribution import ExponentialFamily, Number, broadca
 class Gamma(Parametrized, ExponentialFamily):
     """The gamma distribution with shape ``concentration`` and ``rate``. See torch.distributions.Gamma.
 
-    The parameters broadcast to ``batch_shape``. Samples have their dtype. Samples carry gradients to both parameters;
-    the gradient by ``concentration`` is implicit: see jtorch/ops/random_gradients.py.
+    The parameters broadcast to ``batch_shape``. Samples have their dtype. Samples carry gradients to both parameters.
+    The gradient with respect to ``concentration`` is implicit: see jtorch/ops/random_gradients.py.
 
     Args:
         concentration (float or Tensor): the shape, positive; any shape, floating dtype.
@@ -244,7 +244,7 @@ class FisherSnedecor(Parametrized):
 class Dirichlet(ExponentialFamily):
     """The Dirichlet distribution over vectors of positive numbers with sum 1. See torch.distributions.Dirichlet.
 
-    Samples carry gradients to ``concentration``: the implicit gradient of each element's beta distribution.
+    Samples carry gradients to ``concentration``, by the implicit gradient of each element's beta distribution.
 
     Args:
         concentration (Tensor): (*batch, n), positive, floating dtype.

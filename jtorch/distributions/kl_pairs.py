@@ -1,8 +1,9 @@
 """The Kullback-Leibler divergence of distributions of different classes.
 
-It is -(entropy of p) - (the mean, over p, of q's log density), and that mean needs only p's mean, its variance, the mean of
-log x and log(1 - x), or that of exp(-t x). So a class says these of itself, and a class says what it needs: no formula per
-pair. Where p has mass outside q's support it is infinite.
+The divergence is -(entropy of p) - E_p[log q(x)]. The expectation needs only a few moments of p: its mean, its
+variance, and the means of log x, log(1 - x) or exp(-t x). So each class of p defines its moments, and each class of q
+defines the moments it needs. No pair needs its own formula. The divergence is infinite if p has mass outside q's
+support.
 """
 from __future__ import annotations
 
@@ -90,7 +91,7 @@ _LOG_DENSITY: dict[type, Callable] = {
     Uniform: lambda p, q: -(q.high - q.low).log(),
 }
 
-# Whether p has mass outside q's support. PyTorch takes ContinuousBernoulli's support as open here.
+# Each function tests if p has mass outside q's support. PyTorch takes ContinuousBernoulli's support as open here.
 _OUTSIDE: dict[tuple[type, type], Callable] = {
     (Beta, Uniform): lambda p, q: (q.low > 0) | (q.high < 1),
     (ContinuousBernoulli, Uniform): lambda p, q: (q.low >= 0) | (q.high <= 1),

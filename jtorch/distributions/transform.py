@@ -15,7 +15,7 @@ from jtorch.distributions.distribution import sum_last
 class Transform:
     """A differentiable function from ``domain`` to ``codomain`` that knows the logarithm of its Jacobian's determinant.
 
-    A subclass gives ``_call``, ``log_abs_det_jacobian`` and, if it has an inverse, ``_inverse``. See
+    A subclass defines ``_call``, ``log_abs_det_jacobian`` and, if it has an inverse, ``_inverse``. See
     torch.distributions.transforms.Transform.
 
     Args:

@@ -396,8 +396,8 @@ class SoftmaxTransform(OfItsKind):
 class StickBreakingTransform(OfItsKind):
     """The transform of n numbers to n + 1 positive numbers with sum 1, by stick breaking.
 
-    The sigmoid of each number, shifted so that zeros give equal parts, is the fraction of the rest that the next
-    element takes. See torch.distributions.transforms.StickBreakingTransform.
+    The sigmoid of each number is the fraction of the remainder that the next element takes. The numbers are shifted so
+    that zeros give equal parts. See torch.distributions.transforms.StickBreakingTransform.
 
     Args:
         cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
@@ -454,7 +454,7 @@ def _left(x: Any) -> Any:
 class LowerCholeskyTransform(OfItsKind):
     """The transform of square matrices to lower triangular ones with a positive diagonal.
 
-    The diagonal goes through exp; elements above it are dropped. See
+    The transform applies exp to the diagonal and sets elements above the diagonal to 0. See
     torch.distributions.transforms.LowerCholeskyTransform.
 
     Args:

@@ -142,7 +142,7 @@ class MultivariateNormal(OfCovariance, Gaussian):
 class LowRankMultivariateNormal(Gaussian):
     """The multivariate normal distribution with covariance cov_factor @ cov_factor.T + diag(cov_diag).
 
-    Only matrices of the factor's rank are decomposed, by Woodbury's identity and the matrix determinant lemma. See
+    Woodbury's identity and the matrix determinant lemma limit decompositions to matrices of the factor's rank. See
     torch.distributions.LowRankMultivariateNormal.
 
     Args:

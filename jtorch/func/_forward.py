@@ -1,6 +1,7 @@
 """jvp, linearize, jacfwd and hessian: transforms that use forward mode. See torch.func.
 
-Each opens a level of forward mode and calls the function on dual tensors. Levels nest, and go together with ``backward``.
+Each transform opens a level of forward mode and calls the function on dual tensors. Levels nest, and they combine with
+``backward``.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Shared parts of the transforms: inputs to differentiate, and whether a surrounding graph wants their results.
 
-A transform runs the function on inputs of its own, differentiates on the ordinary tape, and lets go of the graph unless a
-tensor from outside that requires a gradient is part of it. So transforms nest, and ``backward`` goes through them.
+A transform runs the function on new inputs and differentiates on the ordinary tape. It frees the graph unless the graph
+contains an outer tensor that requires a gradient. So transforms nest, and ``backward`` goes through them.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tracking() -> bool:
 def recording(tree: Any = (), grad: bool = True) -> Iterator[None]:
     """Record the calls of a transform on ``tree`` (or do not), whatever the outer modes are; inference mode too.
 
-    Inference tensors may be part of it where the record does not outlast the transform.
+    The graph may contain inference tensors if it does not outlast the transform.
     """
     lasts = tracking() and any([isinstance(t, Tensor) and t.requires_grad for t in flatten(tree)[0]])
     before = mode.grad, mode.inference, mode.transformed

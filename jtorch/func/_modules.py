@@ -13,9 +13,9 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
                     tie_weights: bool = True, strict: bool = False) -> Any:
     """Call a module with tensors in place of its parameters and buffers, given by name. See torch.func.functional_call.
 
-    One dict, or several without a common name. A tensor that the module has under several names is replaced under all of
-    them if ``tie_weights``; ``strict`` wants all names and no others. What forward assigns to a buffer is in the dict
-    afterwards, not in the module.
+    ``parameter_and_buffer_dicts`` is one dict, or several dicts without a common name. With ``tie_weights`` a tensor
+    that the module has under several names is replaced under all of them. With ``strict`` the dicts must name all
+    tensors and no others. A buffer that forward assigns is stored in the dict instead of the module.
 
     Args:
         module (Module): the module to call; its own tensors do not change.

@@ -119,8 +119,8 @@ def _check_scalar(out: Any) -> None:
 def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
     """Return a function that computes the gradient of a scalar function. See torch.func.grad.
 
-    The gradient has the form of the argument (or of the tuple of arguments) that ``argnums`` names, nested tuples, lists and
-    dicts included. It nests, and goes together with ``backward`` of tensors that ``func`` captures.
+    The gradient has the tree structure of the argument (or of the tuple of arguments) that ``argnums`` selects. Nested
+    tuples, lists and dicts are allowed. The transform nests, and ``backward`` reaches tensors that ``func`` captures.
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them, that returns a Tensor of shape ().
@@ -156,7 +156,8 @@ def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callabl
 def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """Return (output, a function from its cotangents to the primals' cotangents). See torch.func.vjp.
 
-    The function may be called several times; RuntimeError where its argument has not the output's form.
+    The function may be called several times. It raises RuntimeError if its argument has another tree structure than the
+    output.
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.
@@ -207,8 +208,8 @@ def jacrev(func: Callable, argnums: Argnums = 0, *, has_aux: bool = False, chunk
            _preallocate_and_copy: bool = False) -> Callable:
     """Return a function that computes the Jacobian. See torch.func.jacrev.
 
-    For each output it gives the argument's tree structure, with tensors of shape output + input. One backward runs for each
-    element of the output; ``chunk_size`` changes nothing.
+    Each output gives the argument's tree structure, with tensors of shape output + input. One backward runs for each
+    element of the output; ``chunk_size`` has no effect.
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.

@@ -1,9 +1,9 @@
 """vmap makes a function of one sample a function of a batch. See torch.func.vmap.
 
-Where nobody wants a gradient of the result, the function is called once, on tensors that stand for all samples: see
-``engine/mapped.py``; or on tracers of ``jax.vmap``, where it calls what only JAX can map (``Tensor.jax``, a custom function).
-Where the arguments, or tensors that the function captures, require a gradient outside, or each sample is to draw numbers of its
-own, the function is called sample by sample and the results are stacked.
+If no gradient of the result is needed, one call of the function covers all samples. Its tensors stand for all samples
+(``engine/mapped.py``), or hold tracers of ``jax.vmap`` for code that only JAX can map (``Tensor.jax``, a custom
+function). Otherwise the function is called for each sample, and the results are stacked. This also happens if each
+sample draws its own random numbers.
 """
 from __future__ import annotations
 
@@ -115,10 +115,10 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
          chunk_size: int | None = None) -> Callable:
     """Return a function of batches, given a function of samples. See torch.func.vmap.
 
-    ``in_dims`` says along which dimension each argument is mapped (None: not at all), ``out_dims`` where the batch is in the
-    results. ``randomness`` is ``error``, ``same`` (all samples draw the same numbers) or ``different``. Inside, the values of
-    tensors cannot decide what is done (``item``, ``if``): RuntimeError. Writing to a tensor that the function captures is not
-    supported.
+    ``in_dims`` is the mapped dimension of each argument (None for no mapping). ``out_dims`` is the position of the
+    batch in the results. ``randomness`` is ``error``, ``same`` (all samples draw the same numbers) or ``different``.
+    Inside, control flow that depends on values (``item``, ``if``) raises RuntimeError. Writing to a tensor that the
+    function captures is not supported.
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.

@@ -1,7 +1,7 @@
 """torch.jit as in PyTorch with scripting switched off (``PYTORCH_JIT=0``): it returns functions and modules unchanged.
 
-So code that is decorated with ``@torch.jit.script`` runs. What was traced with an example can be saved, as a program of
-torch.export; what needs TorchScript itself raises NotImplementedError.
+So code that is decorated with ``@torch.jit.script`` runs. A function traced with an example can be saved as a program
+of torch.export. Features of TorchScript itself raise NotImplementedError.
 """
 import builtins
 import contextlib
@@ -30,7 +30,7 @@ _examples: weakref.WeakKeyDictionary[Any, tuple[tuple, dict]] = weakref.WeakKeyD
 class ScriptModule(Module):
     """A module whose methods PyTorch would compile; jtorch runs them as Python. See torch.jit.ScriptModule.
 
-    Modules that are no subclass of it are not scripted, so ``isinstance`` says of them that they are not.
+    ``isinstance`` is False for modules that do not derive from this class, since jtorch scripts nothing.
     """
 
     def __init__(self, arg: Any = None):
@@ -102,7 +102,7 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None, chec
           check_tolerance: float = 1e-05, strict: bool = True, **others: Any) -> Callable:
     """Return ``func`` itself, with nothing of the example frozen in it. See torch.jit.trace.
 
-    The example is kept for ``save``; a module gets a method of this name.
+    The example is kept for ``save``. A module gets a method of this name.
     """
     given = example_inputs if builtins.isinstance(example_inputs, tuple) else (example_inputs,)
     _examples[func] = (given if example_inputs is not None else (), others.get("example_kwarg_inputs") or {})
@@ -191,8 +191,8 @@ def wait(future: Any) -> Any:
 def save(m: Any, f: Any, _extra_files: Any = None) -> None:
     """Write a traced function or module as StableHLO with its state. See torch.jit.save.
 
-    It is what the model does for inputs like the example that ``trace`` was given; the first dim may have another size where
-    the model allows it.
+    The file has the program for inputs like the example given to ``trace``. The first dim may have another size if the
+    model allows it.
     """
     if m not in _examples:
         raise NotImplementedError("torch.jit.save writes what torch.jit.trace(m, example_inputs) was given an example for: there "

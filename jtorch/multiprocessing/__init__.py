@@ -1,7 +1,7 @@
 """torch.multiprocessing: Python's multiprocessing with PyTorch's additional names.
 
-Tensors that are sent to a process, or put on a queue, share their memory from then on (``_api/shared_memory.py``). Processes
-are best started with ``spawn``, since JAX's threads do not survive a fork.
+Tensors that are sent to a process or put on a queue become shared memory (``_api/shared_memory.py``). Start processes
+with ``spawn``, since JAX's threads do not survive a fork.
 """
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ def spawn(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool = True, da
           start_method: str = "spawn") -> Any:
     """Run ``fn(i, *args)`` in ``nprocs`` new processes, and wait for them. See torch.multiprocessing.spawn.
 
-    Where one fails the others are ended, and its exception is raised. Without ``join`` returns a ``ProcessContext``.
+    If one process fails, the others are ended and its exception is raised. Without ``join`` the function returns a
+    ``ProcessContext``.
     """
     if start_method != "spawn":
         warned.warn(f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method use:"
@@ -145,7 +146,8 @@ class ProcessContext:
 
         See torch.multiprocessing.spawn.ProcessContext.join.
 
-        If one has failed, the others are ended (after ``grace_period`` seconds, if given), and its exception is raised.
+        If a process has failed, the others are ended (after ``grace_period`` seconds, if given), and its exception is
+        raised.
         """
         for sentinel in _connection.wait(list(self.sentinels), timeout) if self.sentinels else []:
             index = self.sentinels.pop(sentinel)        # type: ignore[call-overload]

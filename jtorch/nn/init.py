@@ -57,7 +57,8 @@ def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -
                   generator: Any = None) -> Tensor:
     """Fill with normal numbers between a and b; numbers outside are redrawn.
 
-    Where less than 0.3 of the distribution lies inside, uniform numbers are drawn again unless the density accepts them.
+    If the interval holds less than 0.3 of the distribution, rejection sampling draws uniform numbers and accepts them
+    by the density.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warned.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "

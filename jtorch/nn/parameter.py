@@ -28,7 +28,8 @@ class _BufferMeta(type):
 class Buffer(Tensor, metaclass=_BufferMeta):
     """A tensor that a module registers as a buffer when it is assigned to an attribute. See torch.nn.Buffer.
 
-    ``Buffer(data)`` is a tensor of the same memory, marked as a buffer; ``persistent`` says whether it is in state dicts.
+    ``Buffer(data)`` is a tensor that shares the memory and is marked as a buffer. ``persistent`` decides if state dicts
+    include it.
 
     Shape: that of ``data``, any dtype.
 
@@ -56,7 +57,7 @@ _PLUMBING = ("jtorch.dispatch", "jtorch.storage", "torch.storage", "jtorch.tenso
 class UninitializedTensorMixin:
     """A tensor with a dtype and a device but no elements, until ``materialize`` gives it a shape.
 
-    Whatever asks for its storage, as every op does, gets a ValueError.
+    Every access to the storage raises ValueError, and every op reads the storage.
     """
 
     cls_to_become: type = Tensor
@@ -156,8 +157,8 @@ def is_lazy(param: Any) -> bool:
 class UninitializedParameter(UninitializedTensorMixin, Parameter):      # type: ignore[misc, override]
     """A parameter without a shape yet. See torch.nn.parameter.UninitializedParameter.
 
-    Only its dtype, device and need of a gradient can be asked for and changed; ``materialize(shape)`` makes it an
-    ordinary parameter. Everything else raises ValueError.
+    Only dtype, device and ``requires_grad`` can be read and changed. ``materialize(shape)`` makes it an ordinary
+    parameter. Everything else raises ValueError.
 
     Shape: none before ``materialize``.
 

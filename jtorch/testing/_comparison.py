@@ -33,9 +33,9 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
                  check_layout: bool = True, check_stride: bool = False, msg: str | Callable[[str], str] | None = None) -> None:
     """Raise AssertionError unless ``actual`` is close to ``expected``; the message describes the difference.
 
-    Tensors, numbers, NumPy arrays, None, and sequences and mappings of them. Close is
-    ``|actual - expected| <= atol + rtol * |expected|``; without tolerances they follow from the dtype (float32: 1.3e-6 and
-    1e-5). Shapes, devices and dtypes have to be the same. See torch.testing.assert_close.
+    The values are tensors, numbers, NumPy arrays, None, or sequences and mappings of these. Two numbers are close if
+    ``|actual - expected| <= atol + rtol * |expected|``. The default tolerances depend on the dtype (float32: 1.3e-6 and
+    1e-5). Shapes, devices and dtypes must be equal. See torch.testing.assert_close.
 
         >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0 + 1e-7]))
     """

@@ -19,8 +19,8 @@ def make_tensor(*shape: Any, dtype: Dtype, device: Any, low: float | None = None
                 memory_format: Any = None) -> Tensor:
     """Return a tensor of uniform numbers from ``[low, high)``, by default -9 to 9, 0 to 9 (uint8) or 0 to 1 (bool).
 
-    ``noncontiguous`` leaves gaps between the elements, ``exclude_zero`` replaces zeros. ValueError where ``low`` is not less
-    than ``high``, or where a gradient of integers is asked for. See torch.testing.make_tensor.
+    ``noncontiguous`` leaves gaps between the elements, and ``exclude_zero`` replaces zeros. Raises ValueError if
+    ``low`` is not less than ``high``, or if integers shall require a gradient. See torch.testing.make_tensor.
     """
     size = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
     floating = dtype.is_floating_point or dtype.is_complex

@@ -39,7 +39,7 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
 
     See torch.nn.functional.linear_cross_entropy.
 
-    ``options`` are checked and change nothing else: XLA decides what is kept in memory.
+    ``options`` are checked and have no other effect, since XLA decides which values to keep in memory.
     """
     _check_linear(input, linear_weight, linear_bias)
     out = tuple(linear_weight.shape[:-1])

@@ -65,7 +65,7 @@ def _run(mode: str, input: Tensor, valid: Tensor | None, hx, params, masks, has_
 class Order:
     """The positions of packed rows in the padded batch. ``exact`` keeps the number of time steps.
 
-    Otherwise it is rounded up, so that a network compiled for one longest length serves its neighbours too.
+    Otherwise the length is rounded up. So one compiled network serves several similar lengths.
     """
 
     def __init__(self, batch_sizes: np.ndarray, device: Any, exact: bool = False, total: int | None = None):

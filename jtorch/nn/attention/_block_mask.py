@@ -72,8 +72,8 @@ class BlockMask:
 
     See torch.nn.attention.flex_attention.BlockMask.
 
-    ``full_`` blocks need no ``mask_mod``, as nothing in them is masked. Here the scores of all blocks are computed and masked by
-    ``mask_mod``, so that the blocks say what the mask is like, and save no work.
+    ``full_`` blocks need no ``mask_mod``, since nothing in them is masked. jtorch computes the scores of all blocks and
+    masks them by ``mask_mod``. So the blocks describe the mask, but save no work.
     """
 
     _TENSOR_ATTRS = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "q_num_blocks", "q_indices",

@@ -22,7 +22,7 @@ class CausalVariant(IntEnum):
 class CausalBias(Tensor):
     """A causal mask (queries, keys) as a bool tensor, with its arguments. See torch.nn.attention.bias.CausalBias.
 
-    AssertionError where ``variant`` is not a CausalVariant.
+    Raises AssertionError if ``variant`` is not a CausalVariant.
     """
 
     __torch_function__: Any = classmethod(disabled)

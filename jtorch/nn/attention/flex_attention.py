@@ -1,7 +1,7 @@
 """Attention whose scores are modified and masked by the user's functions. See torch.nn.attention.flex_attention.
 
-The functions are mapped over all positions by ``torch.vmap``, and the scores of all of them are computed, as PyTorch does
-without ``torch.compile``. Unlike there, gradients can be had on any device.
+``torch.vmap`` maps the functions over all positions, and all scores are computed, as PyTorch does without
+``torch.compile``. Gradients work on any device.
 """
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def create_block_mask(mask_mod: Callable, B: int | None, H: int | None, Q_LEN: i
 
     See torch.nn.attention.flex_attention.create_block_mask.
 
-    NotImplementedError with ``compute_dq_write_order``, which is for a kernel of CUDA.
+    ``compute_dq_write_order`` raises NotImplementedError, since it configures a CUDA kernel.
     """
     if _takes_score(mask_mod):
         raise AssertionError(f"create-block_mask requires a mask_mod function! Got {mask_mod}")
@@ -253,8 +253,8 @@ def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Callabl
 
     See torch.nn.attention.flex_attention.
 
-    ``score_mod(score, b, h, q_idx, kv_idx)`` gives a position's score. All scores are computed, whatever the mask leaves out.
-    Tensors that ``score_mod`` uses get gradients where it is written with element-wise operations.
+    ``score_mod(score, b, h, q_idx, kv_idx)`` returns a position's score. All scores are computed, even masked ones.
+    Tensors that ``score_mod`` uses get gradients if it consists of element-wise operations.
 
         >>> from torch.nn.attention.flex_attention import flex_attention
         >>> x = torch.ones(1, 1, 2, 4)

@@ -1,6 +1,7 @@
 """torch.nn.attention.varlen: attention within sequences that are concatenated in one tensor.
 
-PyTorch has it on GPUs only, by FlashAttention. Here it is attention with a mask, which takes memory of T_q times T_k elements.
+PyTorch has this attention on GPUs only, by FlashAttention. jtorch computes attention with a mask, which takes memory
+for T_q times T_k elements.
 """
 from __future__ import annotations
 

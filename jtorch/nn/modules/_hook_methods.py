@@ -28,7 +28,7 @@ class HookMethods:
     def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
         """Register ``hook(module, args)`` before forward; its result, if any, replaces the arguments.
 
-        ``with_kwargs``: the hook gets ``(module, args, kwargs)`` and returns None or both. See torch.nn.Module.
+        With ``with_kwargs`` the hook gets ``(module, args, kwargs)`` and returns None or both. See torch.nn.Module.
         """
         marks = self._forward_pre_hooks_with_kwargs
         handle = RemovableHandle(self._forward_pre_hooks, hook, extra_dict=marks, first=prepend)
@@ -39,7 +39,8 @@ class HookMethods:
                               always_call: bool = False) -> RemovableHandle:
         """Register ``hook(module, args, output)`` after forward; its result, if any, replaces the output.
 
-        ``with_kwargs``: the hook gets ``(module, args, kwargs, output)``. ``always_call``: it runs too where forward raises.
+        With ``with_kwargs`` the hook gets ``(module, args, kwargs, output)``. With ``always_call`` it also runs if
+        forward raises.
         """
         kwargs, always = self._forward_hooks_with_kwargs, self._forward_hooks_always_called
         handle = RemovableHandle(self._forward_hooks, hook, extra_dict=[kwargs, always], first=prepend)

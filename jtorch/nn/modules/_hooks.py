@@ -17,7 +17,7 @@ from jtorch.tensor import Tensor
 class _Registries:
     __slots__ = ("always_called", "backward", "backward_pre", "buffer", "forward", "forward_pre", "full_backward", "module",
                  "parameter", "with_kwargs")
-    full_backward: bool | None      # whether the ``backward`` hooks are full; the two kinds cannot be mixed
+    full_backward: bool | None      # True if the ``backward`` hooks are full hooks. A module cannot mix both kinds.
 
     def __init__(self) -> None:
         self.forward: OrderedDict[int, Callable] = OrderedDict()

@@ -50,7 +50,7 @@ class _WeightedLoss(_Loss):
 class L1Loss(_Loss):
     """The mean absolute difference. See torch.nn.L1Loss.
 
-    Input and target of one shape; the result is a scalar, or of that shape with ``reduction="none"``.
+    Input and target have the same shape. The result is a scalar, or has that shape with ``reduction="none"``.
 
     Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating, in one dtype or
     promoted.
@@ -73,8 +73,8 @@ class L1Loss(_Loss):
 class MSELoss(_Loss):
     """The mean squared difference. See torch.nn.MSELoss.
 
-    Input and target of one shape (others are broadcast, with a warning); the result is a scalar, or of that shape with
-    ``reduction="none"``.
+    Input and target have the same shape; other shapes are broadcast, with a warning. The result is a scalar, or has
+    that shape with ``reduction="none"``.
 
     Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating, in one dtype or
     promoted.
@@ -97,7 +97,7 @@ class MSELoss(_Loss):
 class SmoothL1Loss(_Loss):
     """``0.5 d² / beta`` for differences d below ``beta``, ``d - 0.5 beta`` above. See torch.nn.SmoothL1Loss.
 
-    The loss of Fast R-CNN (https://arxiv.org/abs/1504.08083); ``beta=0`` makes it L1Loss.
+    This is the loss of Fast R-CNN (https://arxiv.org/abs/1504.08083). With ``beta=0`` it equals L1Loss.
 
     Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating, in one dtype or
     promoted.
@@ -126,7 +126,7 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """``0.5 d²`` for differences d below ``delta``, ``delta (d - 0.5 delta)`` above. See torch.nn.HuberLoss.
 
-    Input and target of one shape; ``delta`` is positive.
+    Input and target have the same shape. ``delta`` is positive.
 
     Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating, in one dtype or
     promoted.
@@ -158,8 +158,8 @@ class HuberLoss(_Loss):
 class BCELoss(_WeightedLoss):
     """The cross entropy of probabilities against targets between 0 and 1. See torch.nn.BCELoss.
 
-    Input, target and (broadcast) ``weight`` of one dtype; logarithms are at least -100. An input outside [0, 1] is a
-    RuntimeError. BCEWithLogitsLoss is the same of logits, and exact for large ones.
+    Input, target and ``weight`` have the same dtype, and ``weight`` is broadcast. Logarithms are at least -100. An
+    input outside [0, 1] raises RuntimeError. BCEWithLogitsLoss takes logits instead, and is exact for large logits.
 
     Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating.
 
@@ -182,7 +182,7 @@ class BCELoss(_WeightedLoss):
 class BCEWithLogitsLoss(_Loss):
     """The cross entropy of the input's sigmoid against targets between 0 and 1. See torch.nn.BCEWithLogitsLoss.
 
-    ``weight`` scales elements, ``pos_weight`` the part of the positive class; both are broadcast.
+    ``weight`` scales elements, and ``pos_weight`` scales the term of the positive class. Both are broadcast.
 
     Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating.
 
@@ -215,8 +215,9 @@ class BCEWithLogitsLoss(_Loss):
 class NLLLoss(_WeightedLoss):
     """Minus the log-probability of the target class. See torch.nn.NLLLoss.
 
-    Input (N, C, …) of log-probabilities, target (N, …) of int64 class indices. The mean is over the targets' weights;
-    targets equal to ``ignore_index`` count nothing. An index outside [0, C) is an IndexError.
+    The input (N, C, …) has log-probabilities, and the target (N, …) has int64 class indices. The mean divides by the
+    sum of the targets' weights. Targets equal to ``ignore_index`` have weight 0. An index outside [0, C) raises
+    IndexError.
 
     Shape: input (C,), (N, C) or (N, C, d1, ...), floating; target (), (N,) or (N, d1, ...), int64 or uint8; () with a
     reduction, the target's shape without.
@@ -277,9 +278,9 @@ class NLLLoss2d(NLLLoss):
 class CrossEntropyLoss(_WeightedLoss):
     """The cross entropy of logits against classes or class probabilities. See torch.nn.CrossEntropyLoss.
 
-    Input (N, C, …); target (N, …) of int64 class indices, or of the input's shape with probabilities. ``weight`` is per
-    class, targets equal to ``ignore_index`` count nothing, ``label_smoothing`` mixes the target with the uniform distribution
-    (https://arxiv.org/abs/1512.00567).
+    The input (N, C, …) has logits. The target (N, …) has int64 class indices, or has the input's shape and holds
+    probabilities. ``weight`` has one number per class. Targets equal to ``ignore_index`` have weight 0.
+    ``label_smoothing`` mixes the target with the uniform distribution (https://arxiv.org/abs/1512.00567).
 
     Shape: input (C,), (N, C) or (N, C, d1, ...), floating; target (), (N,) or (N, d1, ...) of classes, int64 or
     uint8, or of the input's shape, probabilities; () with a reduction, else that of classes.
@@ -316,7 +317,7 @@ class CrossEntropyLoss(_WeightedLoss):
 class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence of target probabilities from input log-probabilities. See torch.nn.KLDivLoss.
 
-    ``log_target`` says that the target holds log-probabilities too; ``reduction="batchmean"`` is the divergence itself.
+    With ``log_target`` the target holds log-probabilities too. ``reduction="batchmean"`` is the divergence itself.
 
     Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating.
 
@@ -347,7 +348,7 @@ class PoissonNLLLoss(_Loss):
 
     See torch.nn.PoissonNLLLoss.
 
-    ``full`` adds Stirling's approximation of the constant term for targets above 1; ``eps`` keeps ``log(0)`` away.
+    ``full`` adds Stirling's approximation of the constant term for targets above 1. ``eps`` avoids ``log(0)``.
 
     Shape: input and target of one shape (*), any; () with a reduction, (*) without.
 
@@ -383,7 +384,8 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """Minus the log-likelihood of targets with mean ``input`` and variance ``var``. See torch.nn.GaussianNLLLoss.
 
-    ``var`` has the input's shape, or lacks its last dimension (or has 1 there), or is a number; it is at least ``eps``.
+    ``var`` is a number or has the input's shape, where the last dimension may be missing or 1. It is clamped to at
+    least ``eps``.
 
     Shape: input and target (N, *), variance (N, *), (N, 1) or (N,); () with a reduction, (N, *) without.
 
@@ -415,10 +417,10 @@ class GaussianNLLLoss(_Loss):
 class CTCLoss(_Loss):
     """Minus the log-probability of label sequences with unknown alignment. See torch.nn.CTCLoss.
 
-    ``log_probs`` (T, N, C), or (T, C); ``targets`` (N, S) padded, or all in a row; lengths as tensors or tuples. The mean
-    divides by the target's length first. ``zero_infinity`` makes the loss of impossible sequences 0, with no gradient. The
-    gradient is PyTorch's: that with respect to the logits of the log_softmax which ``log_probs`` come from.
-    Source: Graves et al., Connectionist Temporal Classification, ICML 2006.
+    ``log_probs`` is (T, N, C) or (T, C). ``targets`` is (N, S) with padding, or 1-dim with all targets concatenated.
+    Lengths are tensors or tuples. The mean first divides each loss by the target's length. ``zero_infinity`` sets the
+    loss and gradient of impossible sequences to 0. The gradient is PyTorch's, with respect to the logits of the
+    log_softmax that gives ``log_probs``. Source: Graves et al., Connectionist Temporal Classification, ICML 2006.
 
     Shape: log_probs (T, N, C) or (T, C), floating; targets (N, S) or (sum of lengths,), integers; both lengths (N,)
     or (); () with a reduction, (N,) without.

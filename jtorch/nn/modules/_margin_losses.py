@@ -12,7 +12,7 @@ from jtorch.tensor import Tensor
 class SoftMarginLoss(_Loss):
     """The mean of ``log(1 + exp(-target * input))`` for targets 1 and -1. See torch.nn.SoftMarginLoss.
 
-    Input and target of one shape; the result is a scalar, or of that shape with ``reduction="none"``.
+    Input and target have the same shape. The result is a scalar, or has that shape with ``reduction="none"``.
 
     Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating.
 
@@ -34,7 +34,7 @@ class SoftMarginLoss(_Loss):
 class HingeEmbeddingLoss(_Loss):
     """The input for targets of 1, ``max(0, margin - input)`` for targets of -1. See torch.nn.HingeEmbeddingLoss.
 
-    Input and target of one shape; the result is a scalar, or of that shape with ``reduction="none"``.
+    Input and target have the same shape. The result is a scalar, or has that shape with ``reduction="none"``.
 
     Shape: input and target of one shape (*), any; () with a reduction, (*) without. The target holds 1 and -1.
 
@@ -80,7 +80,7 @@ class MarginRankingLoss(_PairLoss):
 
     See torch.nn.MarginRankingLoss.
 
-    All three of one shape; targets are 1 where the first should be larger, else -1.
+    All three tensors have the same shape. The target is 1 if the first input should be larger, else -1.
 
     Shape: two inputs and the target of one shape (N,) or (), the target of 1 and -1; () with a reduction, (N,)
     without.
@@ -104,7 +104,7 @@ class MarginRankingLoss(_PairLoss):
 class CosineEmbeddingLoss(_PairLoss):
     """``1 - cos`` of pairs with target 1, ``max(0, cos - margin)`` with target -1. See torch.nn.CosineEmbeddingLoss.
 
-    Inputs (N, D) with targets (N), or (D) with a 0-dim target.
+    Inputs are (N, D) with targets (N), or (D) with a 0-dim target.
 
     Shape: two inputs (N, D) or (D,), target (N,) or () of 1 and -1; () with a reduction, (N,) without.
 
@@ -128,7 +128,7 @@ class CosineEmbeddingLoss(_PairLoss):
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The mean over classes of their one-versus-all cross entropies. See torch.nn.MultiLabelSoftMarginLoss.
 
-    Input and target (N, C) or (C), targets 0 or 1; ``weight`` per class.
+    Input and target are (N, C) or (C). Targets are 0 or 1, and ``weight`` has one number per class.
 
     Shape: input and target (N, C), floating; () with a reduction, (N,) without.
 
@@ -153,7 +153,7 @@ class MultiLabelMarginLoss(_Loss):
 
     See torch.nn.MultiLabelMarginLoss.
 
-    Input (N, C) or (C); the target has the same shape and lists class indices up to the first -1.
+    The input is (N, C) or (C). The target has the same shape and lists class indices up to the first -1.
 
     Shape: input (N, C) or (C,), floating, target of its shape, int64; () with a reduction, (N,) without.
 
@@ -175,7 +175,8 @@ class MultiLabelMarginLoss(_Loss):
 class MultiMarginLoss(_WeightedLoss):
     """``max(0, margin - x[target] + x[i])^p`` over the other classes i. See torch.nn.MultiMarginLoss.
 
-    Input (N, C) or (C), int64 targets (N) or (); ``p`` is 1 or 2, ``weight`` is per target class.
+    The input is (N, C) or (C), with int64 targets (N) or (). ``p`` is 1 or 2, and ``weight`` has one number per target
+    class.
 
     Shape: input (N, C) or (C,), floating, target (N,) or (), int64; () with a reduction, (N,) without.
 
@@ -221,8 +222,8 @@ class _TripletLoss(_Loss):
 class TripletMarginLoss(_TripletLoss):
     """``max(0, |anchor - positive| - |anchor - negative| + margin)`` in the p-norm. See torch.nn.TripletMarginLoss.
 
-    Inputs (N, D) or (D). ``swap`` takes the negative's distance to the positive where that is smaller
-    (Balntas et al., BMVC 2016).
+    Inputs are (N, D) or (D). ``swap`` uses the distance from the negative to the positive if that is smaller (Balntas
+    et al., BMVC 2016).
 
     Shape: anchor, positive and negative (N, D) or (D,), floating; () with a reduction, (N,) or () without.
 
@@ -257,7 +258,7 @@ class TripletMarginLoss(_TripletLoss):
 class TripletMarginWithDistanceLoss(_TripletLoss):
     """TripletMarginLoss with the user's distance function. See torch.nn.TripletMarginWithDistanceLoss.
 
-    ``distance_function(x1, x2)`` gives the distance of each pair; by default it is PairwiseDistance().
+    ``distance_function(x1, x2)`` returns the distance of each pair. The default is PairwiseDistance().
 
     Shape: anchor, positive and negative (N, D) or (D,), floating; () with a reduction, (N,) or () without.
 

@@ -12,8 +12,8 @@ _WORDS = {1: "one dimension", 2: "two dimensions", 3: "three dimensions"}
 class Spatial(Module):
     """A module with ``_spatial`` spatial dims: ``class Pool2d(_PoolNd, spatial=2)``.
 
-    The docstring of such a class ends with that of the class it derives from, in which the names in braces are filled
-    in: ``name`` (of the class), ``n``, ``over`` ("two dimensions"), ``size`` ("H, W") and ``x8`` ("8, 8", for examples).
+    The docstring of such a class is its own text followed by its base class's docstring. Names in braces are replaced:
+    ``name`` (of the class), ``n``, ``over`` ("two dimensions"), ``size`` ("H, W") and ``x8`` ("8, 8", for examples).
     """
 
     _spatial = 0

@@ -215,7 +215,7 @@ class StateMethods:
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
         """Copy a state dict into this module, or assign its tensors. See torch.nn.Module.load_state_dict.
 
-        RuntimeError where sizes differ and, if ``strict``, where keys are missing or unexpected; what fits has been
-        loaded by then, as in PyTorch.
+        Raises RuntimeError if sizes differ and, with ``strict``, if keys are missing or unexpected. As in PyTorch, all
+        matching tensors are loaded before the error.
         """
         return load(self, state_dict, strict, assign)

@@ -1,6 +1,6 @@
 """Activations. See https://docs.pytorch.org/docs/stable/nn.html#non-linear-activations-weighted-sum-nonlinearity.
 
-Each keeps its arguments as attributes and calls the function of nn.functional with them.
+Each module keeps its arguments as attributes and calls the function of nn.functional with them.
 """
 from __future__ import annotations
 
@@ -361,7 +361,8 @@ class LeakyReLU(_Activation):
 class RReLU(_Activation):
     """x where it is positive, else a slope times x (Xu et al., 2015). Shape: any. See torch.nn.RReLU.
 
-    In training each element's slope is drawn uniformly from ``lower`` to ``upper``, in evaluation it is their mean.
+    In training each element's slope is drawn uniformly from ``lower`` to ``upper``. In evaluation the slope is the mean
+    of both.
 
     Args:
         lower (float): the smallest slope.
@@ -390,8 +391,8 @@ class RReLU(_Activation):
 class PReLU(Module):
     """x where it is positive, else ``weight * x`` with a learned weight (He et al., 2015). See torch.nn.PReLU.
 
-    There is one weight, or one per channel (dimension 1), ``num_parameters`` of them; each starts as ``init``.
-    Shape: any; RuntimeError where there are several weights and another number of channels.
+    ``num_parameters`` is 1 or the number of channels (dimension 1). Each weight starts as ``init``. Shape: any. Another
+    number of channels raises RuntimeError.
 
     Args:
         num_parameters (int): 1, or one for each channel.
@@ -457,7 +458,7 @@ class Threshold(_Activation):
 class GELU(_Activation):
     """``x * P(X <= x)`` for a standard normal X (Hendrycks and Gimpel, 2016). Shape: any. See torch.nn.GELU.
 
-    ``approximate="tanh"`` computes it by a hyperbolic tangent instead of the error function.
+    ``approximate="tanh"`` uses a hyperbolic tangent instead of the error function.
 
     Args:
         approximate (str): "none", or "tanh" for the approximation.

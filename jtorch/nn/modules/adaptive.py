@@ -31,11 +31,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     See torch.nn.AdaptiveLogSoftmaxWithLoss.
 
-    Classes are numbered from the most frequent. Those below ``cutoffs[0]`` have outputs of their own in ``head``; those of
-    each further interval are a cluster with a smaller layer in ``tail`` (``in_features // div_value ** (i + 1)`` hidden
-    features). Input (N, in_features) with targets (N), or (in_features) with a 0-dim target; the result is a named tuple of
-    the targets' log-probabilities ``output`` and their mean ``loss``. A target outside [0, n_classes) is a RuntimeError.
-    Source: Grave et al., Efficient softmax approximation for GPUs, https://arxiv.org/abs/1609.04309.
+    Class indices begin with the most frequent class. Classes below ``cutoffs[0]`` have separate outputs in ``head``.
+    The classes of each further interval form a cluster with a smaller layer in ``tail`` (``in_features // div_value **
+    (i + 1)`` hidden features). The input is (N, in_features) with targets (N), or (in_features) with a 0-dim target.
+    The result is a named tuple of the targets' log-probabilities ``output`` and their negative mean ``loss``. A target
+    outside [0, n_classes) raises RuntimeError. Source: Grave et al., Efficient softmax approximation for GPUs,
+    https://arxiv.org/abs/1609.04309.
 
     Shape: input (N, in_features) or (in_features,), target (N,) or (), int64; ``output`` has the target's shape,
     ``loss`` ().

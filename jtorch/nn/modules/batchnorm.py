@@ -87,9 +87,10 @@ _ONE = tensor(1, dtype=int64, device="cpu")
 class _BatchNorm(_NormBase):
     """``(x - mean) / sqrt(var + eps) * weight + bias`` per channel (Ioffe and Szegedy, "Batch Normalization", 2015).
 
-    In training, mean and (biased) variance are those of the batch; with ``track_running_stats`` the running statistics,
-    which evaluation uses, move towards them (with the unbiased variance) by ``momentum``, or, where it is None, become
-    their average so far. ``affine=False`` leaves out ``weight`` and ``bias``, ``bias=False`` only that.
+    In training, the mean and the biased variance of the batch normalize the input. With ``track_running_stats``,
+    training also updates running statistics (with the unbiased variance), which evaluation uses. ``momentum`` is the
+    weight of the new batch; with None the running statistics are the average of all batches. ``affine=False`` omits
+    ``weight`` and ``bias``; ``bias=False`` omits only ``bias``.
 
     Raises ValueError for another number of dimensions, and in training where a channel has one value only.
 
@@ -161,8 +162,8 @@ class BatchNorm3d(_BatchNorm, spatial=3):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization over the batches of all processes. See torch.nn.SyncBatchNorm.
 
-    In training, the statistics are those of the batches of all ranks of ``process_group`` together, and so are their
-    gradients. In one process it is batch normalization of inputs (N, C, ...) of any number of dimensions.
+    In training, the statistics and their gradients cover the batches of all ranks of ``process_group``. In one process
+    this is batch normalization of inputs (N, C, ...) of any number of dimensions.
 
     Shape: (N, C, ...), floating; the result's is the same.
 

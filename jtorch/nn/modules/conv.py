@@ -96,9 +96,9 @@ class _ConvNd(Spatial):
 class _Conv(_ConvNd):
     """Each output channel is the sum over input channels of the input's cross-correlation with a filter, plus a bias.
 
-    ``padding`` is a number per dimension, ``"valid"`` (none) or ``"same"`` (as many outputs as inputs; stride 1 only);
-    ``padding_mode`` says what is put there: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``. With ``groups``
-    the channels form groups that do not see each other. Each size is an int or one int per dimension.
+    ``padding`` is a number per dimension, ``"valid"`` (none) or ``"same"`` (as many outputs as inputs; stride 1 only).
+    ``padding_mode`` is ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``. With ``groups`` each group of
+    output channels uses only its group of input channels. Each size is an int or one int per dimension.
 
     Shape: (N, in_channels, {size}) or (in_channels, {size}) to out_channels and
     ``(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`` per dimension; ``weight`` is
@@ -160,8 +160,8 @@ class Conv3d(_Conv, spatial=3):
 class _ConvTransposeNd(_ConvNd):
     """The transpose of a convolution as a linear map: each input is spread over a window of the output.
 
-    A convolution with a stride maps several sizes to one; ``output_padding`` (less than the stride or the dilation), or
-    ``output_size`` in the call, says which of them is meant. Each size is an int or one int per dimension.
+    A convolution with a stride maps several input sizes to one output size. ``output_padding`` (less than the stride or
+    the dilation), or ``output_size`` in the call, selects one of them. Each size is an int or one int per dimension.
 
     Shape: (N, in_channels, {size}) or (in_channels, {size}) to out_channels and
     ``(size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1`` per dimension; ``weight`` is

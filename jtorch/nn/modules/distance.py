@@ -9,7 +9,7 @@ from jtorch.tensor import Tensor
 class PairwiseDistance(Module):
     """The p-norm of ``x1 - x2 + eps`` along the last dimension. See torch.nn.PairwiseDistance.
 
-    Inputs (N, D) or (D), broadcast; the result is (N) or (), with a last dimension of 1 if ``keepdim``.
+    Inputs are (N, D) or (D) and broadcast. The result is (N) or (), with a last dimension of 1 if ``keepdim``.
 
     Shape: two inputs that broadcast to (N, D) or (D,); the result's is (N,) or (), with ``keepdim`` (N, 1) or (1,).
 
@@ -39,7 +39,7 @@ class PairwiseDistance(Module):
 class CosineSimilarity(Module):
     """The cosine of the angle between vectors along ``dim``. See torch.nn.CosineSimilarity.
 
-    Inputs are broadcast; the result lacks ``dim``. Norms below ``eps`` count as ``eps``.
+    Inputs are broadcast, and the result lacks ``dim``. Norms below ``eps`` count as ``eps``.
 
     Shape: two inputs that broadcast to (*, D, *), D being ``dim``; the result's is (*, *).
 

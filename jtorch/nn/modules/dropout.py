@@ -124,8 +124,8 @@ class _Alpha(_DropoutNd):
 class AlphaDropout(_Alpha):
     """Dropout for networks with ``SELU``: dropped elements take selu's lower limit. See torch.nn.AlphaDropout.
 
-    Inputs of mean 0 and variance 1 keep these. Shape: any. The method is that of Klambauer et al., "Self-Normalizing Neural
-    Networks", 2017.
+    The outputs of inputs with mean 0 and variance 1 also have mean 0 and variance 1. Shape: any. Source:
+    Klambauer et al., Self-Normalizing Neural Networks, 2017.
 
     Args:
         p (float): the probability that an element is dropped.

@@ -12,7 +12,7 @@ Sizes = int | tuple[int, ...]
 class Unfold(Module):
     """Extracts the sliding blocks of an image as columns. See torch.nn.Unfold.
 
-    The sizes are those of a convolution: an int, or one for rows and one for columns.
+    The sizes are like a convolution's: an int, or one for rows and one for columns.
 
     Shape: (N, C, H, W) or (C, H, W) to (N, C * kernel height * kernel width, L) or without the N, where L is the number of
     blocks, the product of ``(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`` over both dimensions.
@@ -52,7 +52,7 @@ class Unfold(Module):
 class Fold(Module):
     """Sums columns of blocks into images: the transpose of ``Unfold``. See torch.nn.Fold.
 
-    ``output_size`` is that of the image; the other sizes are those of ``Unfold``.
+    ``output_size`` is the size of the image. The other sizes are those of ``Unfold``.
 
     Shape: (N, C * kernel height * kernel width, L) or without the N to (N, C, *output_size) or without the N.
     Raises RuntimeError where the numbers of rows and columns do not fit the sizes.

@@ -17,9 +17,9 @@ __all__ = [
 class _InstanceNorm(_NormBase):
     """``(x - mean) / sqrt(var + eps) * weight + bias`` per sample and channel (Ulyanov et al., 2016).
 
-    Mean and (biased) variance are those of the input, unless ``track_running_stats`` is set: then running statistics move
-    towards their means over the batch by ``momentum`` in training, and evaluation uses these. ``affine`` adds ``weight``
-    and ``bias``, ``bias=False`` leaves that out.
+    By default the mean and the biased variance of each input channel normalize it. With ``track_running_stats``,
+    training updates running statistics by ``momentum``, and evaluation uses these. ``affine`` adds ``weight`` and
+    ``bias``; ``bias=False`` omits ``bias``.
 
     Shape: (N, C, {size}) or (C, {size}).
     Raises ValueError for another number of dimensions, for a number of channels other than ``num_features`` where it is

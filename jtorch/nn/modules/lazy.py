@@ -12,8 +12,9 @@ __all__ = ["LazyModuleMixin"]
 class LazyModuleMixin:
     """The base of lazy modules, combined with the module they become: ``class LazyLinear(LazyModuleMixin, Linear)``.
 
-    Its parameters are ``UninitializedParameter`` until the first call, whose arguments ``initialize_parameters`` gets;
-    then the module is an ordinary ``cls_to_become``. A state dict may be saved and loaded before as well as after.
+    The parameters are ``UninitializedParameter`` until the first call, which passes its arguments to
+    ``initialize_parameters``. Then the module becomes an ordinary ``cls_to_become``. State dicts can be saved and
+    loaded before and after.
 
     >>> layer = nn.LazyLinear(2)
     >>> layer.weight

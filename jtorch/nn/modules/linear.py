@@ -29,7 +29,7 @@ class Identity(Module):
 class Linear(Module):
     """``x @ weight.T + bias``. See torch.nn.Linear.
 
-    Both start uniform within ``1 / sqrt(in_features)``.
+    The initial values of both are uniform within ``1 / sqrt(in_features)``.
 
     Shape: (..., in_features) to (..., out_features); ``weight`` is (out_features, in_features), ``bias`` (out_features,).
 

@@ -16,7 +16,7 @@ from jtorch.tensor import Tensor
 class LinearCrossEntropyOptions:
     """Options for the chunks in which PyTorch processes a batch to save memory. See torch.nn.LinearCrossEntropyOptions.
 
-    Values are checked as PyTorch does and change nothing else: XLA decides what is kept in memory.
+    Values are checked as in PyTorch and have no other effect, since XLA decides which values to keep in memory.
 
     Shape: it holds options.
 

@@ -359,8 +359,8 @@ class Module(HookMethods, StateMethods):
     def to(self, *args: Any, **kwargs: Any):
         """Move parameters and buffers to a device, and floating ones to a dtype. See torch.nn.Module.to.
 
-        ``to(device, dtype)``, ``to(dtype)`` or ``to(tensor)``; parameters stay the same objects. TypeError for a dtype that
-        is neither floating nor complex.
+        The calls are ``to(device, dtype)``, ``to(dtype)`` and ``to(tensor)``. Parameters stay the same objects. Raises
+        TypeError for a dtype that is neither floating nor complex.
         """
         device, dtype, memory_format = destination(args, kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):

@@ -19,11 +19,13 @@ __all__ = ["MultiheadAttention"]
 class MultiheadAttention(Module):
     """Multi-head attention with its projections. See torch.nn.MultiheadAttention.
 
-    Takes queries (target, batch, embed_dim), keys (source, batch, kdim) and values (source, batch, vdim), or all three
-    without the batch; with ``batch_first`` the batch comes first. Where a bool mask is True nothing is attended; a floating
-    mask is added to the scores. ``key_padding_mask`` is (batch, source), ``attn_mask`` (target, source) or
-    (batch * num_heads, target, source). Returns the output and, with ``need_weights``, the attention weights, averaged over
-    the heads unless ``average_attn_weights`` is False; else None. Formula: Vaswani et al., Attention Is All You Need.
+    The inputs are queries (target, batch, embed_dim), keys (source, batch, kdim) and values (source, batch, vdim), or
+    all three without the batch. With ``batch_first`` the batch comes first. A bool mask excludes positions that are
+    True; a floating mask is added to the scores. ``key_padding_mask`` is (batch, source), and ``attn_mask`` is (target,
+    source) or (batch * num_heads, target, source).
+
+    The result is the output and, with ``need_weights``, the attention weights, else None. The weights are averaged over
+    the heads unless ``average_attn_weights`` is False. Source: Vaswani et al., Attention Is All You Need.
 
     Shape: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim), the first two dims exchanged with
     ``batch_first``, without N for one sample; the result has the query's shape, weights are (N, L, S).

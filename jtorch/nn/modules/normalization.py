@@ -40,8 +40,8 @@ class _Affine(Module):
 class LayerNorm(_Affine):
     """``(x - mean) / sqrt(var + eps) * weight + bias`` over the last dimensions. See torch.nn.LayerNorm.
 
-    ``normalized_shape`` says how many dimensions and of which sizes; the variance is the biased one. The formula is that
-    of Ba, Kiros and Hinton, "Layer Normalization", 2016.
+    ``normalized_shape`` lists the sizes of the normalized last dimensions. The variance is the biased one. Source: Ba,
+    Kiros and Hinton, Layer Normalization, 2016.
 
     Shape: (..., *normalized_shape), which ``weight`` and ``bias`` have too; RuntimeError for another.
 
@@ -83,8 +83,8 @@ class LayerNorm(_Affine):
 class RMSNorm(_Affine):
     """``x / sqrt(mean(x²) + eps) * weight`` over the last dimensions. See torch.nn.RMSNorm.
 
-    ``eps`` is the dtype's machine precision where it is None. The formula is that of Zhang and Sennrich, "Root Mean Square
-    Layer Normalization", 2019.
+    With ``eps=None`` the dtype's machine epsilon is used. Source: Zhang and Sennrich, Root Mean Square Layer
+    Normalization, 2019.
 
     Shape: (..., *normalized_shape), which ``weight`` has too; RuntimeError for another.
 
@@ -123,8 +123,8 @@ class RMSNorm(_Affine):
 class GroupNorm(_Affine):
     """``(x - mean) / sqrt(var + eps) * weight + bias`` per sample and group of channels. See torch.nn.GroupNorm.
 
-    The variance is the biased one; ``weight`` and ``bias`` are per channel. The formula is that of Wu and He, "Group
-    Normalization", 2018.
+    The variance is the biased one. ``weight`` and ``bias`` have one number per channel. Source: Wu and He, Group
+    Normalization, 2018.
 
     Shape: (N, num_channels, ...).
     Raises ValueError where the groups do not divide the channels, and where a group has one element only.
@@ -169,8 +169,9 @@ class LocalResponseNorm(Module):
 
     See torch.nn.LocalResponseNorm.
 
-    Channels beyond the first and last count as 0 in the mean. The formula is that of Krizhevsky, Sutskever and Hinton,
-    "ImageNet Classification with Deep Convolutional Neural Networks", 2012, but for ``alpha`` being divided by ``size``.
+    Channels before the first and after the last count as 0 in the mean. ``alpha`` is divided by ``size``; the source
+    does not divide. Source: Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep Convolutional Neural
+    Networks, 2012.
 
     Shape: (N, C, ...), at least three dimensions; ValueError for fewer.
 
@@ -205,8 +206,8 @@ class LocalResponseNorm(Module):
 class CrossMapLRN2d(LocalResponseNorm):
     """LocalResponseNorm as it was in Lua Torch. See torch.nn.CrossMapLRN2d.
 
-    The neighbours of a channel are those less than ``(size + 1) // 2`` away and, as in PyTorch, always channel 0; the
-    gradient is that of this formula, where PyTorch's leaves channel 0 out.
+    The neighbours of a channel are less than ``(size + 1) // 2`` away. As in PyTorch, channel 0 is always a neighbour.
+    The gradient is that of this formula; PyTorch's gradient omits channel 0.
 
     Shape: (N, C, H, W); ValueError for another number of dimensions.
 

@@ -38,8 +38,8 @@ class _PadNd(Spatial):
 class _ReflectionPadNd(_PadNd):
     """Pads with the input mirrored at its borders; border elements are not repeated.
 
-    ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the one before it, ….
-    A negative number cuts elements off.
+    ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the dimension before it,
+    …. A negative number removes elements.
 
     Shape: (N, C, {size}) or (C, {size}), each of these sizes growing by before + after.
     Raises RuntimeError where a padding is not less than the size.
@@ -74,8 +74,8 @@ class ReflectionPad3d(_ReflectionPadNd, spatial=3):
 class _ReplicationPadNd(_PadNd):
     """Pads by repeating the elements at the input's borders.
 
-    ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the one before it, ….
-    A negative number cuts elements off.
+    ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the dimension before it,
+    …. A negative number removes elements.
 
     Shape: (N, C, {size}) or (C, {size}), each of these sizes growing by before + after.
 
@@ -109,8 +109,8 @@ class ReplicationPad3d(_ReplicationPadNd, spatial=3):
 class _CircularPadNd(_PadNd):
     """Pads with elements from the other end of the input.
 
-    ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the one before it, ….
-    A negative number cuts elements off.
+    ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the dimension before it,
+    …. A negative number removes elements.
 
     Shape: (N, C, {size}) or (C, {size}), each of these sizes growing by before + after.
     Raises ValueError for another number of dimensions, RuntimeError where a padding is more than the size.
@@ -155,8 +155,8 @@ class CircularPad3d(_CircularPadNd, spatial=3):
 class _ConstantPadNd(Spatial):
     """Pads with one value.
 
-    ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the one before it, ….
-    A negative number cuts elements off.
+    ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the dimension before it,
+    …. A negative number removes elements.
 
     Shape: (..., {size}), each of these sizes growing by before + after.
 
@@ -203,8 +203,8 @@ class ConstantPad3d(_ConstantPadNd, spatial=3):
 class _ZeroPadNd(_ConstantPadNd):
     """Pads with zeros.
 
-    ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the one before it, ….
-    A negative number cuts elements off.
+    ``padding`` is one number for all sides, or (before, after) of the last dimension, then of the dimension before it,
+    …. A negative number removes elements.
 
     Shape: (..., {size}), each of these sizes growing by before + after.
 

@@ -30,8 +30,8 @@ def _described(name: Any, value: Any, type_name: Any) -> str:
 class ParameterList(Module):
     """A list whose tensors are parameters with the names 0, 1, 2, …. See torch.nn.ParameterList.
 
-    What is put into it becomes a Parameter if it is a tensor; other objects are kept, and are no state. Raises IndexError
-    for a position it does not have, TypeError for an ``extend`` by something that cannot be iterated over.
+    Tensors become Parameters. Other objects are kept, but the state dict does not have them. Raises IndexError for a
+    position that does not exist, and TypeError if ``extend`` gets an object that is not iterable.
 
     Shape: it is not called itself; parameters have any.
 
@@ -97,9 +97,9 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """A dict whose tensors are parameters named by their keys. See torch.nn.ParameterDict.
 
-    What is put into it becomes a Parameter if it is a tensor; other objects are kept, and are no state. Keys stay in the
-    order in which they came, but those of a plain dict are sorted, as in PyTorch. Raises TypeError for a key that is not
-    a string, KeyError for one that is not there.
+    Tensors become Parameters. Other objects are kept, but the state dict does not have them. Keys keep their insertion
+    order, but the keys of a plain dict are sorted, as in PyTorch. Raises TypeError for a key that is not a string, and
+    KeyError for a missing key.
 
     Shape: it is not called itself; parameters have any.
 

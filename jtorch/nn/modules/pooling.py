@@ -35,9 +35,9 @@ class _Pool(Spatial):
 class _MaxPoolNd(_Pool):
     """The largest element of each window; windows start ``stride`` apart (``kernel_size`` if it is None).
 
-    ``padding`` adds elements below all others at both ends, at most half a window. ``dilation`` is the distance between
-    neighbours in a window. ``ceil_mode`` keeps a last window that reaches beyond the end. With ``return_indices`` the
-    result is (values, where they are in the flattened dimensions), which ``MaxUnpool{n}d`` takes.
+    ``padding`` adds minus infinity at both ends, at most half a window. ``dilation`` is the distance between neighbours
+    in a window. ``ceil_mode`` keeps a last window that extends past the end. With ``return_indices`` the result is
+    (values, indices into the flattened dimensions), which ``MaxUnpool{n}d`` takes.
 
     Shape: (N, C, {size}) or (C, {size}) to
     ``(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`` per dimension.
@@ -89,7 +89,7 @@ class MaxPool3d(_MaxPoolNd, spatial=3):
 class _MaxUnpoolNd(_Pool):
     """Puts maxima back to the indices that ``MaxPool{n}d(..., return_indices=True)`` returned, with zeros elsewhere.
 
-    Several input sizes of the pooling give one output size: ``output_size`` in the call says which is meant.
+    Several input sizes of the pooling have the same output size. ``output_size`` in the call selects one of them.
 
     Shape: (N, C, {size}) or (C, {size}) to ``(size - 1) * stride - 2 * padding + kernel_size`` per dimension.
     Raises ValueError for an output size that is out of reach, RuntimeError for an index outside of it.
@@ -135,9 +135,9 @@ class MaxUnpool3d(_MaxUnpoolNd, spatial=3):
 class _AvgPoolNd(_Pool):
     """The mean of each window; windows start ``stride`` apart (``kernel_size`` if it is None).
 
-    ``padding`` adds zeros at both ends, at most half a window, which count as elements unless ``count_include_pad`` is
-    False. ``ceil_mode`` keeps a last window that reaches beyond the end. ``divisor_override`` (not in one dimension) is
-    what sums are divided by instead of the number of elements.
+    ``padding`` adds zeros at both ends, at most half a window. They count as elements unless ``count_include_pad`` is
+    False. ``ceil_mode`` keeps a last window that extends past the end. ``divisor_override`` (not in one dimension)
+    replaces the number of elements as divisor.
 
     Shape: (N, C, {size}) or (C, {size}) to ``(size + 2 * padding - kernel_size) // stride + 1`` per dimension.
 
@@ -200,9 +200,9 @@ class AvgPool3d(_AvgPoolNd, spatial=3):
 class _FractionalMaxPoolNd(Spatial):
     """The largest element of each window, with windows at random places (Graham, "Fractional Max-Pooling", 2014).
 
-    The output has ``output_size`` elements per dimension, or ``output_ratio`` (between 0 and 1) times the input's; one of
-    the two must be given. ``return_indices`` is that of ``MaxPool{n}d``. The places are drawn anew for each call, sample
-    and channel, unless ``_random_samples`` (N, C, {n}), numbers from 0 to 1, says them.
+    The output has ``output_size`` elements per dimension, or ``output_ratio`` (between 0 and 1) times the input's.
+    Exactly one of them is required. ``return_indices`` is that of ``MaxPool{n}d``. Each call draws new windows for each
+    sample and channel, or takes ``_random_samples`` (N, C, {n}), numbers from 0 to 1.
 
     Shape: (N, C, {size}) or (C, {size}) to the output size.
     Raises ValueError for ratios that are not between 0 and 1 and where not exactly one of size and ratio is given.
@@ -259,8 +259,8 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd, spatial=3):
 class _LPPoolNd(_Pool):
     """The ``norm_type``-norm of each window; windows start ``stride`` apart (``kernel_size`` if it is None).
 
-    ``norm_type`` 1 gives sums of the elements (not of their sizes), infinity maxima of the sizes. ``ceil_mode`` keeps a
-    last window that reaches beyond the end.
+    ``norm_type`` 1 gives sums of the elements, not of their absolute values. Infinity gives the maximum absolute value.
+    ``ceil_mode`` keeps a last window that extends past the end.
 
     Shape: (N, C, {size}) or (C, {size}) to ``(size - kernel_size) // stride + 1`` per dimension.
 
@@ -306,8 +306,8 @@ class LPPool3d(_LPPoolNd, spatial=3):
 class _AdaptiveMaxPoolNd(_Pool):
     """The largest element of each of ``output_size`` parts of the input, which are as equal as can be.
 
-    ``output_size`` is one int or one per dimension, where None keeps the input's size. With ``return_indices`` the result
-    is (values, where they are in the flattened dimensions).
+    ``output_size`` is one int or one per dimension; None keeps the input's size. With ``return_indices`` the result is
+    (values, indices into the flattened dimensions).
 
     Shape: (N, C, {size}) or (C, {size}) to the output size.
 
@@ -351,7 +351,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, spatial=3):
 class _AdaptiveAvgPoolNd(_Pool):
     """The mean of each of ``output_size`` parts of the input, which are as equal as can be.
 
-    ``output_size`` is one int or one per dimension, where None keeps the input's size.
+    ``output_size`` is one int or one per dimension; None keeps the input's size.
 
     Shape: (N, C, {size}) or (C, {size}) to the output size.
 

@@ -58,7 +58,8 @@ class RNNBase(_Recurrent):
     """The base class of RNN, LSTM and GRU. See torch.nn.RNNBase.
 
     The parameters of layer k are ``weight_ih_l{k}`` (gates * hidden_size, input), ``weight_hh_l{k}``, ``bias_ih_l{k}``,
-    ``bias_hh_l{k}`` and, with ``proj_size``, ``weight_hr_l{k}``; those of the other direction end in ``_reverse``.
+    ``bias_hh_l{k}`` and, with ``proj_size``, ``weight_hr_l{k}``. The names of the reverse direction end in
+    ``_reverse``.
 
     Shape: input (L, N, input_size), (N, L, input_size) with ``batch_first`` or (L, input_size); the output has D *
     hidden_size features, D being 2 if bidirectional; the state is (D * num_layers, N, hidden_size).

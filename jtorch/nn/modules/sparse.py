@@ -26,9 +26,9 @@ def _draw_table(weight: Any, padding_idx: int | None) -> None:
 class Embedding(Module):
     """Looks up rows of a table by index. See torch.nn.Embedding.
 
-    Takes indices of any shape and returns that shape with ``embedding_dim`` added; IndexError for one out of range. The row
-    ``padding_idx`` starts at 0 and gets no gradient; with ``max_norm`` the rows that are used are scaled down to it in the
-    table. Gradients are dense whatever ``sparse`` says.
+    The input has indices of any shape. The result has that shape with ``embedding_dim`` added. An index out of range
+    raises IndexError. The row ``padding_idx`` starts at 0 and gets no gradient. With ``max_norm`` a call scales the
+    rows that it uses down to this norm, in the table. Gradients are dense whatever ``sparse`` is.
 
     Shape: (*) of integers to (*, embedding_dim); ``weight`` is (num_embeddings, embedding_dim).
 
@@ -105,9 +105,9 @@ class Embedding(Module):
 class EmbeddingBag(Module):
     """Reduces bags of rows of a table by sum, mean or maximum. See torch.nn.EmbeddingBag.
 
-    Takes indices as bags of one length (batch, length), or as one vector with the ``offsets`` where the bags begin; with
-    ``mode="sum"`` also a weight per index. Returns (bags, embedding_dim); an empty bag is 0. With ``max_norm`` the rows that
-    are used are scaled down to it in the table.
+    The input has bags of one length (batch, length), or is one vector with the ``offsets`` where the bags begin.
+    ``mode="sum"`` also takes a weight per index. The result is (bags, embedding_dim); an empty bag gives 0. With
+    ``max_norm`` a call scales the rows that it uses down to this norm, in the table.
 
     Shape: input (B, N), or (N,) with offsets (B,), integers; the result's is (B, embedding_dim).
 

@@ -37,8 +37,8 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 def _is_causal_mask(mask: Any, is_causal: bool | None, size: int, layers: Any) -> bool:
     """Return whether the layers get ``is_causal``: the caller's value, or else whether the mask is causal.
 
-    The layers of this file compute the same with the mask itself, so for them it is not looked at, which would mean to
-    wait for its value.
+    The layers of this file compute the same result with the mask itself. Reading the mask would wait for its value, so
+    they do not read it.
     """
     if is_causal is not None or mask is None:
         return is_causal is True
@@ -67,7 +67,8 @@ def _copies(module: Module, n: int) -> ModuleList:
 class _Layer(Module):
     """The base of encoder and decoder layers: attention and feed-forward blocks with residual connections.
 
-    ``_attentions`` names the attention blocks in their order; there are as many norms and dropouts, and one of each more.
+    ``_attentions`` names the attention blocks in order. A layer has one norm and one dropout per block, and one more of
+    each.
     """
 
     __constants__ = ["norm_first"]
@@ -119,8 +120,8 @@ _get_activation_fn = _function_of
 class TransformerEncoderLayer(_Layer):
     """Self-attention and a feed-forward network. See torch.nn.TransformerEncoderLayer.
 
-    ``activation`` is "relu", "gelu" or a function. Takes (time, batch, d_model), with ``batch_first`` (batch, time, d_model),
-    or no batch, and returns the same shape; masks are as in MultiheadAttention.
+    ``activation`` is "relu", "gelu" or a function. The input is (time, batch, d_model), with ``batch_first`` (batch,
+    time, d_model), or has no batch. The result has the same shape. Masks are as in MultiheadAttention.
 
     Shape: (S, N, d_model), or (N, S, d_model) with ``batch_first``; the result's is the same.
 
@@ -179,8 +180,8 @@ class TransformerDecoderLayer(_Layer):
 
     See torch.nn.TransformerDecoderLayer.
 
-    Its arguments are TransformerEncoderLayer's. Takes the targets (time, batch, d_model) and the memory
-    (source, batch, d_model), with ``batch_first`` the batch first; returns the targets' shape.
+    The arguments are TransformerEncoderLayer's. The inputs are the targets (time, batch, d_model) and the memory
+    (source, batch, d_model). With ``batch_first`` the batch comes first. The result has the targets' shape.
 
     Shape: target (T, N, d_model), memory (S, N, d_model), the first two dims exchanged with ``batch_first``; the
     result has the target's shape.
@@ -244,8 +245,8 @@ def _why_not_nested(layer: Any) -> str:
 class TransformerEncoder(Module):
     """A stack of copies of an encoder layer. See torch.nn.TransformerEncoder.
 
-    Nested tensors are not used; but where PyTorch would use them (in inference, with padding at the end only), the padded
-    places are 0 before the last norm, as they are there.
+    Nested tensors are not used. PyTorch uses them in inference if only the ends of sequences are padding. In this case
+    the padded positions are 0 before the last norm, as in PyTorch.
 
     Shape: (S, N, d_model), or (N, S, d_model) with ``batch_first``; the result's is the same.
 
@@ -346,8 +347,8 @@ class TransformerDecoder(Module):
 class Transformer(Module):
     """An encoder and a decoder. See torch.nn.Transformer.
 
-    Takes the source (source, batch, d_model) and the targets (time, batch, d_model), with ``batch_first`` the batch first;
-    returns the targets' shape. RuntimeError where batch or d_model differ.
+    The inputs are the source (source, batch, d_model) and the targets (time, batch, d_model). With ``batch_first`` the
+    batch comes first. The result has the targets' shape. Raises RuntimeError if batch or d_model differ.
 
     Shape: source (S, N, d_model), target (T, N, d_model), the first two dims exchanged with ``batch_first``, without
     N for one sample; the result has the target's shape.

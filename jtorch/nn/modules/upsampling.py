@@ -15,9 +15,9 @@ Ratios = float | tuple[float, ...]
 class Upsample(Module):
     """Resamples the input to ``size`` or by ``scale_factor``. See torch.nn.Upsample.
 
-    ``mode`` is ``"nearest"``, ``"linear"`` (of one spatial dimension), ``"bilinear"`` or ``"bicubic"`` (two) or
-    ``"trilinear"`` (three); ``align_corners`` says that the corners of input and output are the same points. It is
-    ``F.interpolate`` with these arguments, and raises what that raises.
+    ``mode`` is ``"nearest"``, ``"linear"`` (one spatial dimension), ``"bilinear"`` or ``"bicubic"`` (two) or
+    ``"trilinear"`` (three). With ``align_corners`` the corners of input and output are the same points. The module
+    calls ``F.interpolate`` with these arguments and raises its errors.
 
     Shape: (N, C, L), (N, C, H, W) or (N, C, D, H, W), the sizes after the channels being ``size`` or
     ``floor(size * scale_factor)``.

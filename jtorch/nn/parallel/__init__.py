@@ -16,10 +16,10 @@ __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 class DataParallel(Module):
     """Wraps a module and splits its batches over devices. See torch.nn.DataParallel.
 
-    The parameters stay on the first of ``device_ids``; each forward copies them to the others, and each device computes its part
-    of the batch. Layers that look at the batch, as batch normalization, see all of it. Over as many of the devices as the batch
-    can be split over in equal parts. Without a GPU the devices are those that JAX has of the CPU, where ``device_ids`` names
-    several; PyTorch then runs the module as it is.
+    The parameters stay on the first of ``device_ids``. Each forward copies them to the other devices, and each device
+    computes its part of the batch. Layers that reduce over the batch, such as batch normalization, use the whole batch.
+    The number of devices is the largest that divides the batch into equal parts. Without a GPU, several ``device_ids``
+    name JAX's CPU devices; PyTorch then runs the module unchanged.
 
     Shape: whatever ``forward`` takes and gives, with the batch in dim ``dim``.
 

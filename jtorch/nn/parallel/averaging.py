@@ -40,7 +40,7 @@ class Averaging:
         self._buckets = buckets_of(list(self._named.values()), self._bucket_mb)
         self._messages = buckets_of(list(self._named.values()), self._bucket_mb, self._bucket_mb)
         self._awaited: set[Tensor] | None = None
-        # With a static graph: the parameters that its first run used in this process.
+        # A static graph keeps the parameters that its first run used in this process.
         self._fixed: set[Tensor] | None = None
         self._used: set[Tensor] | None = None
         self._used_before: set[Tensor] = set()

@@ -25,7 +25,8 @@ def get_total_norm(tensors: Tensor | Iterable[Any], norm_type: float = 2.0, erro
                    foreach: bool | None = None) -> Tensor:
     """Return the norm of all tensors as one vector. See torch.nn.utils.get_total_norm.
 
-    RuntimeError if it is not finite and ``error_if_nonfinite``. ``foreach`` changes nothing: the calls are compiled together.
+    Raises RuntimeError for a norm that is not finite if ``error_if_nonfinite``. ``foreach`` has no effect, since the
+    engine compiles the calls together.
     """
     tensors, norm_type = _tensors(tensors), float(norm_type)
     if not tensors:
@@ -59,7 +60,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Any], max_norm: float, norm_ty
                     error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
     """Scale the gradients in place so that their common norm is at most ``max_norm``; returns what it was.
 
-    RuntimeError if the norm is not finite and ``error_if_nonfinite``; nothing has been changed then. See
+    Raises RuntimeError for a norm that is not finite if ``error_if_nonfinite``, before it changes any gradient. See
     torch.nn.utils.clip_grad_norm_.
 
         >>> p = torch.zeros(2, requires_grad=True)

@@ -21,7 +21,7 @@ def _check_statistics(bn: Any) -> None:
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     """Return a copy of a convolution that includes a batch norm. See torch.nn.utils.fuse_conv_bn_eval.
 
-    Both in evaluation mode; ``transpose`` for transposed convolutions.
+    Both modules must be in evaluation mode. ``transpose`` is for transposed convolutions.
 
         >>> conv, bn = torch.nn.Conv2d(1, 2, 1).eval(), torch.nn.BatchNorm2d(2).eval()
         >>> x = torch.ones(1, 1, 1, 1)

@@ -110,9 +110,9 @@ def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None 
                use_trivialization: bool = True) -> Module:
     """Keep a matrix (or batch of matrices) orthogonal. See torch.nn.utils.parametrizations.orthogonal.
 
-    ``orthogonal_map`` is ``matrix_exp`` (of a skew-symmetric matrix; the default for square ones), ``cayley`` or
-    ``householder`` (the default otherwise). ``use_trivialization`` starts from the matrix that is there
-    (Lezcano-Casado 2019, https://arxiv.org/abs/1909.09501).
+    ``orthogonal_map`` is ``matrix_exp`` (of a skew-symmetric matrix; the default for square matrices), ``cayley`` or
+    ``householder`` (the default otherwise). ``use_trivialization`` starts from the current matrix (Lezcano-Casado 2019,
+    https://arxiv.org/abs/1909.09501).
 
         >>> m = orthogonal(torch.nn.Linear(4, 3))
         >>> torch.dist(m.weight @ m.weight.T, torch.eye(3)) < 1e-4
@@ -151,7 +151,8 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
 
     See torch.nn.utils.parametrizations.weight_norm.
 
-    One length per index of ``dim``, or one in all for None. Source: Salimans and Kingma, https://arxiv.org/abs/1602.07868.
+    Each index of ``dim`` has its own norm; None gives one norm for the whole weight. Source: Salimans and Kingma,
+    https://arxiv.org/abs/1602.07868.
 
         >>> m = weight_norm(torch.nn.Linear(4, 3))
         >>> m.parametrizations.weight.original0.shape
@@ -223,8 +224,8 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
                   dim: int | None = None) -> Module:
     """Keep the largest singular value of a weight at 1. See torch.nn.utils.parametrizations.spectral_norm.
 
-    In training each use of the weight does ``n_power_iterations``. ``dim`` is that of the outputs. Source: Miyato et al.,
-    https://arxiv.org/abs/1802.05957.
+    In training each use of the weight runs ``n_power_iterations``. ``dim`` is the dimension of the outputs. Source:
+    Miyato et al., https://arxiv.org/abs/1802.05957.
 
         >>> m = spectral_norm(torch.nn.Linear(20, 40))
         >>> round(torch.linalg.matrix_norm(m.weight, 2).item(), 1)

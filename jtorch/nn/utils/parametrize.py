@@ -1,8 +1,8 @@
 """torch.nn.utils.parametrize: parameters that are computed from others on each read.
 
 ``register_parametrization(m, "weight", P)`` makes ``m.weight`` a property that calls ``P`` on
-``m.parametrizations.weight.original``, which is what is trained, saved and loaded. Assigning to ``m.weight`` goes the
-other way, through ``P.right_inverse``.
+``m.parametrizations.weight.original``. This original tensor is trained, saved and loaded. An assignment to ``m.weight``
+calls ``P.right_inverse``.
 
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
@@ -58,8 +58,8 @@ _WANTED = "'right_inverse' must return a Tensor or a Sequence of tensors (list, 
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, and their inputs ``original``, or ``original0``, ``original1``, …
 
-    Calling it computes the tensor. ValueError, unless ``unsafe``, where that has another dtype or shape than the tensor it
-    replaces. See torch.nn.utils.parametrize.ParametrizationList.
+    A call computes the tensor. Raises ValueError, unless ``unsafe``, if the result has another dtype or shape than the
+    original tensor. See torch.nn.utils.parametrize.ParametrizationList.
     """
 
     original: Tensor
@@ -213,7 +213,7 @@ def _property(name: str) -> property:
 def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
     """Compute a parameter or buffer by a module; further parametrizations apply to the previous result.
 
-    ValueError where the result has another dtype or shape, unless ``unsafe``. See
+    Raises ValueError, unless ``unsafe``, if the result has another dtype or shape. See
     torch.nn.utils.parametrize.register_parametrization.
     """
     parametrization.train(module.training)

@@ -1,6 +1,6 @@
 """torch.nn.utils.prune: parameters whose elements are partly masked.
 
-A pruned ``weight`` is computed before each forward as ``weight_orig`` (the parameter) times ``weight_mask`` (a buffer).
+Before each forward, a pruned ``weight`` is set to ``weight_orig`` (the parameter) times ``weight_mask`` (a buffer).
 
     >>> m = torch.nn.Linear(4, 1)
     >>> l1_unstructured(m, "weight", amount=0.5).weight_mask.sum()

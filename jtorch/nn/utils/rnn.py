@@ -39,10 +39,10 @@ def _converted(name: str):
 class PackedSequence(PackedSequence_):
     """The rows of sequences of different lengths, ordered by time step. See torch.nn.utils.rnn.PackedSequence.
 
-    ``data`` holds the first row of each sequence, longest first, then the second row of each that has one, and so on;
-    ``batch_sizes`` (int64, on the CPU) says how many there are at each time. ``sorted_indices`` is the order the sequences
-    were brought into, ``unsorted_indices`` its inverse; None if they came in that order. Made by ``pack_sequence`` and
-    ``pack_padded_sequence``:
+    ``data`` holds the first row of each sequence, longest first, then the second row of each sequence that has one, and
+    so on. ``batch_sizes`` (int64, on the CPU) is the number of rows at each time. ``sorted_indices`` sorts the
+    sequences by length, and ``unsorted_indices`` is the inverse; both are None if the input was sorted.
+    ``pack_sequence`` and ``pack_padded_sequence`` make a PackedSequence:
 
     >>> a, b = torch.tensor([1, 2, 3]), torch.tensor([4])
     >>> torch.nn.utils.rnn.pack_sequence([a, b]).data
@@ -111,7 +111,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
     """Pack a padded batch (time, batch, *) of sequences. See torch.nn.utils.rnn.pack_padded_sequence.
 
-    ``lengths`` is a list or a CPU tensor; the longest comes first, unless ``enforce_sorted`` is False.
+    ``lengths`` is a list or a CPU tensor. The longest sequence comes first, unless ``enforce_sorted`` is False.
     """
     lengths = lengths.to(dtype=dtypes.int64) if isinstance(lengths, Tensor) else as_tensor(lengths, dtype=dtypes.int64)  # type: ignore[attr-defined]
     order = None
