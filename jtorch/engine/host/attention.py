@@ -1,7 +1,7 @@
-"""Attention of a few queries, as when a text is written token by token: the keys become one more each time.
+"""Attention of a few queries, as in decoding token by token, where each call has one key more.
 
-Its trace, with the number of keys left open, has 13 steps of which 9 are made anew for each number: 0.1 ms, and 20 µs for each of
-a layer's calls. As one function that is 5 and 12.
+A trace with an open number of keys would be filled in for each number, which takes longer than making this single function.
+A call of the function also takes less time than the steps of the trace.
 """
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ from jtorch.engine.host.blas import matmul_for
 from jtorch.engine.host.program import HostProgram, of_function
 from jtorch.ops.registry import Op, T, thaw
 
-FEW_ROWS = 512      # rows of weights: NumPy's reductions begin anew in each, and for more the trace has better ways
+# Upper limit for the rows of the weights, which are the queries of all heads and samples. NumPy's reductions have a cost for
+# each row. A larger limit uses this function for more calls, which the rules of a trace compute faster.
+FEW_ROWS = 512
 
 
 def attended(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
-    """The program of ``scaled_dot_product_attention`` of float32 or float64, without a mask; else None."""
+    """Return the host program of ``scaled_dot_product_attention`` of float32 or float64.
+
+    Return None for its backward, a mask, dropout, a causal call, grouped queries, or arrays that do not fit.
+    """
     if op.is_backward or template[:4] != (T, T, T, None):
         return None
     dropout, is_causal, scale, enable_gqa = map(thaw, template[4:])
@@ -35,7 +40,10 @@ def attended(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | Non
 
 
 def _fit(avals: Sequence[Any]) -> bool:
-    """Whether they are matrices of float32 or of float64 that fit, none of them empty, and queries are few."""
+    """Return whether the arrays are matrices of one dtype (float32 or float64) with matching sizes.
+
+    None of them may be empty, and the queries must be few.
+    """
     query, key, value = [a.shape for a in avals]
     kinds = {a.np for a in avals}
     if len(kinds) > 1 or not kinds <= {np.dtype(np.float32), np.dtype(np.float64)} or min(map(len, (query, key, value))) < 2:
@@ -59,7 +67,7 @@ def _attend(matmul: Callable, factor: np.floating) -> Callable:
 
 
 def _dense(x: np.ndarray) -> np.ndarray:
-    """BLAS takes no views that are broadcast."""
+    """Return the array, copied if it is a broadcast view, because BLAS takes no such views."""
     return np.ascontiguousarray(x) if 0 in x.strides else x
 
 

@@ -1,7 +1,8 @@
-"""Products on the host: by oneDNN where it is installed, else by NumPy's BLAS in as many threads as pay.
+"""Choose the function of a matrix product on the host: oneDNN if it is installed, else NumPy's BLAS.
 
-OpenBLAS shares each product of more than 2**18 multiplications among its threads. They stay awake for about 25 ms afterwards
-and so keep a core from everything else. oneDNN's products use the host's own threads, which sleep.
+OpenBLAS divides each product of more than 2**18 multiplications among its threads. These threads then spin for a while and
+keep a core from other work. So products of medium size run in one thread. oneDNN's products use the host's own threads, which
+sleep.
 """
 from __future__ import annotations
 
@@ -16,22 +17,28 @@ from jtorch._base.once import once
 from jtorch.engine import stats
 from jtorch.ops import _onednn
 
-SHARED = 1 << 18    # multiplications of one product: OpenBLAS uses threads for more
-LARGE = 1 << 20     # multiplications of one product: OpenBLAS's threads pay for more
-NARROW = 4          # rows or columns: oneDNN is slower than BLAS for fewer
-MANY = 1 << 12      # threads; OpenBLAS takes fewer, too
+# Multiplications of a product. OpenBLAS computes larger products in several threads. A larger value leaves more products to
+# ``numpy.matmul`` as it is.
+SHARED = 1 << 18
+# Multiplications of a product. Larger products use OpenBLAS's threads. A larger value runs more products in one thread.
+LARGE = 1 << 20
+# Lower limit for the rows and columns of a product by oneDNN, which is slower than BLAS for fewer. A larger value gives more
+# products to BLAS.
+NARROW = 4
+# Upper limit for the number of threads passed to OpenBLAS. OpenBLAS has a lower limit itself, so a larger value changes nothing.
+MANY = 1 << 12
 _PREFIXES, _SUFFIXES = ("scipy_openblas_", "openblas_"), ("64_", "")
 
 
 def set_threads(n: int) -> None:
-    """How many threads OpenBLAS, which is the process's, may use from now on; nothing where NumPy uses another library."""
+    """Set the number of threads that OpenBLAS may use in this process. Do nothing if NumPy uses another library."""
     threads = _openblas()
     if threads is not None:
         threads.number = min(n, MANY)
 
 
 def matmul_for(rows: int, columns: int, length: int, dtype: np.dtype) -> Callable:
-    """Return ``numpy.matmul``, or what is quicker for products of rows x length by length x columns."""
+    """Return a function for products of rows x length by length x columns: ``numpy.matmul`` or a faster one."""
     multiplications = rows * columns * length
     if multiplications > SHARED and min(rows, columns) >= NARROW and dtype == np.float32 and _onednn.version() is not None:
         stats.counters.onednn_products += 1
@@ -41,7 +48,7 @@ def matmul_for(rows: int, columns: int, length: int, dtype: np.dtype) -> Callabl
 
 
 class _Threads:
-    """OpenBLAS's number of threads, which is the process's: what is set for a product is taken back behind it."""
+    """OpenBLAS's number of threads, which holds for the process. ``matmul`` sets it to 1 and restores it after the product."""
 
     def __init__(self, get: Callable[[], int], set_: Callable[[int], None]):
         self._get, self._set = get, set_
@@ -49,7 +56,7 @@ class _Threads:
 
     @property
     def number(self) -> int:
-        """How many there are, but for a product that is made in one."""
+        """The number of threads outside of ``matmul``."""
         with self._lock:
             return self._before if self._inside else self._get()
 
@@ -62,7 +69,7 @@ class _Threads:
                 self._set(n)
 
     def matmul(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """``a @ b`` in this thread."""
+        """Return ``a @ b``, computed in the calling thread."""
         with self._lock:
             if not self._inside:
                 self._before = self._get()
@@ -79,7 +86,7 @@ class _Threads:
 
 @once
 def _openblas() -> _Threads | None:
-    """The OpenBLAS that came with NumPy; None where NumPy uses another library."""
+    """Return the threads of the OpenBLAS that came with NumPy; None if NumPy uses another library."""
     package = Path(np.__file__).parent
     for path in sorted([*package.parent.glob("numpy.libs/*openblas*"), *package.glob(".dylibs/*openblas*")]):
         try:

@@ -1,7 +1,7 @@
 """Run elementwise steps on large arrays block by block, so that a block stays in the processor's cache.
 
-NumPy goes through memory once for each step, and allocates an array for each result. In blocks only the last results are
-arrays.
+NumPy reads and writes memory once for each step, and allocates an array for each result. With blocks only the outputs are
+whole arrays.
 """
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ import numpy as np
 from jtorch.engine import cost, stats
 from jtorch.engine.host.elementwise import SAME, THROUGH_FLOAT32
 
-ELEMENTS = 1 << 18      # of an array from which on blocks pay: with fewer the arrays are in the cache anyhow
-BLOCK = 1 << 14         # elements of a block: larger ones leave the cache, smaller ones have more of Python's time
+# Lower limit in elements for an array that is computed in blocks. Smaller arrays stay in the cache without blocks.
+# A larger limit uses blocks for fewer arrays.
+ELEMENTS = 1 << 18
+# Elements of a block. Larger blocks leave the cache, and smaller blocks need more calls from Python.
+BLOCK = 1 << 14
 NAMES = frozenset({*SAME, *THROUGH_FLOAT32, "div", "integer_pow", "rsqrt", "logistic", "one_minus_square", "sign", "clamp",
                    "select_n", "convert_element_type", "reduce_precision"})
 
 
 def merged(steps: Sequence[Any], avals: Sequence[Any], wanted: Iterable[int]) -> list[Any]:
-    """Return the steps of a host program, with runs of elementwise ones on large arrays of one shape made one each.
+    """Merge runs of elementwise steps on large arrays of one shape, and return the steps of the host program.
 
-    A step has an ``equation``, ``fn``, ``ins`` and ``outs``; ``wanted`` are the values that the program gives.
+    A step has an ``equation``, ``fn``, ``ins`` and ``outs``. ``wanted`` are the program's outputs.
     """
     made: list[Any] = []
     run: list[Any] = []
     for step in steps:
         shape = _shape_of(step)
         if run and (shape is None and not _depends_on(step, run)):
-            made.append(step)       # as what is computed of numbers; it goes in front of the run
+            made.append(step)       # the step, as of single numbers, does not read the run, and goes before the run
             continue
         if run and shape != run[0].equation.shape:
             made += _ended(run, steps, avals, wanted)
@@ -43,7 +46,7 @@ def merged(steps: Sequence[Any], avals: Sequence[Any], wanted: Iterable[int]) ->
 
 
 def _shape_of(step: Any) -> tuple[int, ...] | None:
-    """Return the shape of a step that blocks are made for, or None."""
+    """Return the shape of a step that can run in blocks; None for another step."""
     e = getattr(step, "equation", None)     # a fused step has none
     if e is None or step.fn is None or e.name not in NAMES or len(e.outs) != 1 or prod(e.shape) < ELEMENTS:
         return None
@@ -67,7 +70,7 @@ def _ended(run: list[Any], steps: Sequence[Any], avals: Sequence[Any], wanted: I
 
 
 class Merged:
-    """Several steps as one, which takes the values ``ins`` and gives ``outs``."""
+    """A step that runs several steps in blocks. It takes the values ``ins`` and gives the values ``outs``."""
 
     def __init__(self, steps: list[Any], ins: list[int], outs: list[int], avals: Sequence[Any]):
         equations = [s.equation for s in steps]
@@ -77,7 +80,7 @@ class Merged:
 
 
 class Blocked:
-    """Elementwise steps as one function of the arrays ``ins``. It gives one array, or a list of them if there are several."""
+    """A function that runs elementwise steps in blocks. It takes arrays, and returns an array or a list of arrays."""
 
     __slots__ = ("_code", "_dtypes", "_is_large", "_outs", "_shape", "_size")
 
@@ -109,7 +112,7 @@ class Blocked:
 
 
 def _in_a_row(x: np.ndarray) -> np.ndarray:
-    """Return an array with one dim, copied only where its elements have no order in memory."""
-    if not any(x.strides):      # one number, shown many times
+    """Return an array with one dim, copied only if its elements are not contiguous in memory."""
+    if not any(x.strides):      # a broadcast number
         return np.broadcast_to(x[(slice(1),) * x.ndim].reshape(1), (x.size,))
     return x if x.ndim == 1 else np.ascontiguousarray(x).reshape(-1)

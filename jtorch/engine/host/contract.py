@@ -1,4 +1,4 @@
-"""Products: dot_general through BLAS, and the Fourier transforms."""
+"""Rules of products (``dot_general`` by BLAS or oneDNN) and of Fourier transforms."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -12,7 +12,9 @@ from jtorch.engine.host.rules import HALF, Equation, in_compute_dtype, ints, kin
 from jtorch.ops.promotion import opmath
 
 fft = Lazy("scipy.fft")
-INTEGER_LIMIT = 1 << 24     # multiplications of integers, for which there is no BLAS
+# Upper limit in multiplications for a product of integers, which BLAS does not compute. A larger limit leaves fewer products
+# to the compiler.
+INTEGER_LIMIT = 1 << 24
 
 
 @rule("dot_general")
@@ -44,9 +46,9 @@ def _dot_general(e: Equation) -> Callable:
 
 
 def _product(left: Callable, right: Callable, shape: tuple[int, ...] | None) -> Callable:
-    """The product of two matrices by the method, which takes half as long to call and copies broadcast views itself.
+    """Return a product of two matrices by ``ndarray.dot``. Its call is cheaper than that of ``np.matmul``.
 
-    ``shape``: the result's, if it is to have another than a matrix's.
+    ``dot`` copies broadcast views itself. ``shape`` is the result's shape, or None for a matrix.
     """
     if shape is None:
         return lambda x, y: left(x).dot(right(y))
@@ -54,12 +56,12 @@ def _product(left: Callable, right: Callable, shape: tuple[int, ...] | None) -> 
 
 
 def _dense(x: np.ndarray) -> np.ndarray:
-    """BLAS takes no broadcast views, and without it matmul is many times slower."""
+    """Return the array, copied if it is a broadcast view. BLAS takes no such views, and ``matmul`` without BLAS is slow."""
     return np.ascontiguousarray(x) if 0 in x.strides else x
 
 
 def _as_matrices(shape, batch, contract, *, contract_last: bool) -> Callable:
-    """Brings an operand to (batch, rows, contracted), or (batch, contracted, columns)."""
+    """Return a function that brings an operand to (batch, rows, contracted), or to (batch, contracted, columns)."""
     free = tuple(d for d in range(len(shape)) if d not in batch and d not in contract)
     permutation = batch + (free + contract if contract_last else contract + free)
     sizes = prod(shape[d] for d in free), prod(shape[d] for d in contract)

@@ -1,4 +1,4 @@
-"""Control flow: the bodies are host programs themselves."""
+"""Rules of control flow. Bodies and branches are host programs themselves."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,7 +8,8 @@ import numpy as np
 from jtorch.engine.host.program import build
 from jtorch.engine.host.rules import Equation, require, rule
 
-SCAN_LIMIT = 20_000     # equations run by a loop of known length, beyond which compiling it is quicker
+# Upper limit in steps for all turns of a scan. A larger limit runs longer scans on the host; the others are compiled.
+SCAN_LIMIT = 20_000
 
 
 def _arrays(values) -> list[np.ndarray]:
@@ -31,7 +32,7 @@ def _while(e: Equation) -> Callable:
     nc, nb = e.params["cond_nconsts"], e.params["body_nconsts"]
     test, body = build(e.params["cond_jaxpr"]).run, build(e.params["body_jaxpr"]).run
     single, mapped = len(e.outs) == 1, bool(e.params["cond_jaxpr"].out_avals[0].shape)
-    goes_on = np.any if mapped else bool        # under vmap there is a flag for each sample
+    goes_on = np.any if mapped else bool        # under vmap the condition has a flag for each sample
 
     def loop(*operands):
         test_consts, body_consts = operands[:nc], operands[nc:nc + nb]
@@ -44,14 +45,14 @@ def _while(e: Equation) -> Callable:
 
 
 def _where(chosen: np.ndarray, values: list, others: list) -> list:
-    """For the samples that are chosen the values, for the others those."""
+    """Return ``values`` for the chosen samples, and ``others`` for the rest."""
     at = [chosen.reshape(chosen.shape + (1,) * (np.ndim(v) - chosen.ndim)) for v in values]
     return [np.where(c, v, o) for c, v, o in zip(at, values, others, strict=True)]
 
 
 def _scan_counts(params: dict) -> tuple[int, int]:
-    """How many operands are constants and how many are carried."""
-    if "ft_in" in params:       # from JAX 0.11 on
+    """Return the number of operands that are constants, and the number of carried operands."""
+    if "ft_in" in params:       # JAX 0.11 and later
         consts, carry, _ = params["ft_in"].unpack()
         return len(consts), len(carry)
     return params["num_consts"], params["num_carry"]

@@ -1,4 +1,4 @@
-"""Elementwise primitives. Results follow XLA where C or NumPy leaves something open: division by 0, shifts, casts."""
+"""Rules of elementwise primitives. Division by 0, shifts and casts give XLA's results, not those of C or NumPy."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from jtorch.engine.host.rules import (
 )
 from jtorch.ops.promotion import TRUNCATION, opmath, truncation
 
-# NumPy's ufunc gives the right result for each dtype that the primitive takes (ml_dtypes adds its loops to them).
+# Primitives whose NumPy function gives the right result for each dtype. ml_dtypes adds loops for its dtypes to these ufuncs.
 SAME: dict[str, Callable] = {
     "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
     "neg": np.negative, "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "square": np.square, "real": np.real,
@@ -28,19 +28,19 @@ SAME: dict[str, Callable] = {
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "and": np.bitwise_and,
     "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
 }
-# The same, the 16-bit floats being computed in float32.
+# Primitives with a NumPy function that computes 16-bit floats in float32.
 THROUGH_FLOAT32 = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log1p": np.log1p,
     "sqrt": np.sqrt, "cbrt": np.cbrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh,
     "tanh": np.tanh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2,
 }
-# The same, with the name that SciPy has for it.
+# Primitives with a function of scipy.special, by its name. They compute 16-bit floats in float32.
 SPECIAL = {"erf": "erf", "erfc": "erfc", "erf_inv": "erfinv", "bessel_i0e": "i0e", "bessel_i1e": "i1e", "zeta": "zeta",
            "regularized_incomplete_beta": "betainc", "igamma": "gammainc", "igammac": "gammaincc"}
 sp = Lazy("scipy.special")
-# Elements from which on a choice is made of bits: np.where branches at each, which the processor mispredicts (masks at random:
-# 8,448 float32 31 µs and 6, a million 3.9 ms and 1.2, 512 2.5 µs and 2.3, 128 1.0 and 1.9).
+# Lower limit in elements for a ``select_n`` by bit operations. ``np.where`` branches at each element, and the processor
+# mispredicts the branches of random masks. A larger limit uses ``np.where`` for larger arrays.
 FEW = 512
 
 
@@ -69,7 +69,7 @@ def _int_div(dtype: np.dtype) -> Callable:
 
     def div(a, b):
         q = np.floor_divide(a, b)
-        if dtype.kind == "i":       # towards zero, not down
+        if dtype.kind == "i":       # NumPy rounds down, and XLA rounds towards zero
             q = np.add(q, (np.bitwise_xor(a, b) < 0) & (np.multiply(q, b) != a), dtype=dtype)
         zero = np.equal(b, 0)
         return np.where(zero, minus_one, q) if zero.any() else q
@@ -89,7 +89,7 @@ def _rem(e: Equation) -> Callable:
 
 @rule("mod")
 def _mod(e: Equation) -> Callable:
-    """Of integers, 0 for a divisor of 0; floats have another sign of zero in NumPy."""
+    """Return NumPy's remainder, which is 0 for an integer divisor of 0. ``mod`` stands for integers only."""
     return np.remainder
 
 
@@ -166,7 +166,7 @@ def _one_minus_square(e: Equation) -> Callable:
 
 @rule("logistic")
 def _logistic(e: Equation) -> Callable:
-    """SciPy's expit has half the error (1 instead of 2 units in the last place), and takes 4.6 times as long and an import."""
+    """Return the formula of the logistic function. SciPy's ``expit`` is more exact, but is slower and needs an import."""
     one = opmath(e.dtype).type(1) if kind(e.dtype) != "c" else e.dtype.type(1)
     formula = lambda x: one / (one + np.exp(-x))
     return formula if kind(e.dtype) == "c" else in_compute_dtype(formula, e.dtype)
@@ -289,7 +289,7 @@ def _total_order(e: Equation) -> Callable:
         return compare
     signed = np.dtype(f"i{dtype.itemsize}")
 
-    def key(x):     # negative floats grow downwards: flip their magnitude bits
+    def key(x):     # the magnitude bits of negative floats are flipped, so that integers have the order of floats
         i = x.view(signed)
         return np.where(i < 0, np.bitwise_xor(i, np.iinfo(signed).max), i)
     return lambda a, b: compare(key(a), key(b))
@@ -326,7 +326,10 @@ def _truncate(e: Equation) -> Callable:
 
 
 def convert(old: np.dtype, new: np.dtype) -> Callable:
-    """A cast as XLA does it: floats to integers are cut off and clamped, complex loses its imaginary part."""
+    """Return a cast with XLA's results.
+
+    A cast of floats to integers truncates and clamps. A cast of complex numbers to real ones drops the imaginary part.
+    """
     if old == new:
         return lambda x: x
     if kind(new) == "b":

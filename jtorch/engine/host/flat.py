@@ -1,4 +1,4 @@
-"""A jaxpr as one list of equations without calls, its values numbered."""
+"""Flatten a jaxpr into one list of equations without calls, over numbered values."""
 from __future__ import annotations
 
 from collections import Counter
@@ -11,26 +11,26 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 from jtorch.ops.elementwise import ON_HOST
 
-# Primitives that only wrap a jaxpr, and the parameters it may be in.
+# Primitives that only wrap a jaxpr, and the parameters that may hold the jaxpr.
 CALLS = frozenset({"jit", "pjit", "closed_call", "core_call", "call", "custom_jvp_call", "custom_vjp_call", "remat",
                    "remat2", "checkpoint", "composite", "custom_vmap_call"})
 CALL_PARAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
-# Primitives that hand their inputs on unchanged.
+# Primitives that return their inputs unchanged.
 IDENTITIES = frozenset({"copy", "copy_p", "stop_gradient", "optimization_barrier", "sharding_constraint", "device_put",
                         "name", "pvary", "reshard", "layout_constraint", "relayout", "with_memory_space_constraint"})
-# Elementwise primitives whose NumPy function broadcasts by itself, so that a broadcast before them is needless.
+# Elementwise primitives whose NumPy function broadcasts by itself. A broadcast of their operands can be left out.
 BROADCASTING = frozenset({"add", "add_any", "sub", "mul", "div", "max", "min", "pow", "atan2", "eq", "ne", "lt", "le",
                           "gt", "ge", "and", "or", "xor", "select_n", "clamp", "rem", "mod"})
 
 
 class Flat:
-    """One list of equations without calls, its values numbered."""
+    """A list of equations without calls, over numbered values."""
 
     def __init__(self):
         self.avals: list = []
         self.constants: dict[int, np.ndarray] = {}
         self.equations: list[tuple[object, list[int], list[int]]] = []     # (equation, inputs, outputs)
-        self.narrow: dict[int, int] = {}        # result of a broadcast -> what broadcasts to it
+        self.narrow: dict[int, int] = {}        # result of a broadcast -> a smaller value that broadcasts to it
 
     def new(self, aval) -> int:
         self.avals.append(aval)
@@ -42,7 +42,7 @@ class Flat:
         return i
 
     def inline(self, jaxpr, args: list[int]) -> list[int]:
-        """Appends the equations of ``jaxpr`` called with ``args``; the numbers of its results."""
+        """Append the equations of ``jaxpr``, called with the values ``args``, and return the numbers of its results."""
         jaxpr, consts = (jaxpr.jaxpr, jaxpr.consts) if isinstance(jaxpr, ClosedJaxpr) else (jaxpr, ())
         env = dict(zip(jaxpr.invars, args, strict=True))
         for v, c in zip(jaxpr.constvars, consts, strict=True):
@@ -68,7 +68,7 @@ class Flat:
             return ins
         if name == "max" and self._is_least(ins[0]) and self.avals[ins[1]].shape == eqn.outvars[0].aval.shape:
             return ins[1:]
-        if name == "call_hi_primitive":     # from JAX 0.12 on: functions that are traced when they are lowered
+        if name == "call_hi_primitive":     # JAX 0.12 and later trace such functions at lowering
             avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
             return self.inline(jax.make_jaxpr(lambda *arrays: eqn.primitive.to_lojax(*arrays, **params))(*avals), ins)
         if name == "platform_index":
@@ -86,7 +86,10 @@ class Flat:
         return self._append(eqn, name, params, ins)
 
     def _is_least(self, i: int) -> bool:
-        """Whether it is minus infinity, which JAX takes the largest of a row's numbers and of (NaN stays what it is)."""
+        """Return whether a value is the constant minus infinity.
+
+        ``jax.numpy.max`` takes the maximum of a row's result and minus infinity, which changes nothing, not even NaN.
+        """
         x = self.constants.get(i)
         return x is not None and not x.shape and x.dtype.kind in "fV" and x == -np.inf
 
@@ -102,7 +105,7 @@ class Flat:
             if narrow is not None:
                 self.narrow[outs[0]] = narrow
             if ins[0] in self.constants and self.constants[ins[0]].size == 1 and not any(self.constants[ins[0]].tobytes()):
-                eqn = Stand("empty", eqn.outvars)       # memory that the system clears when it is met, and that can be written to
+                eqn = Stand("empty", eqn.outvars)       # a writable array, which the system clears at first use
         elif name == "reshape" and params["dimensions"] is None and self._has_more_dims_only(outs[0], ins[0]):
             self.narrow[outs[0]] = self.narrow.get(ins[0], ins[0])
         self.equations.append((eqn, ins, outs))
@@ -113,7 +116,10 @@ class Flat:
         return new_shape == (1,) * (len(new_shape) - len(shape)) + shape
 
     def _narrowed(self, i: int, params: dict) -> int | None:
-        """A value that NumPy broadcasts to what ``broadcast_in_dim`` gives, if ``i`` is one or reshapes into one."""
+        """Return a value that NumPy broadcasts to the result of ``broadcast_in_dim`` of value ``i``.
+
+        The value is ``i``, a value that broadcasts to ``i``, or a new value: ``i`` with dims of size 1 inserted.
+        """
         shape, rank = self.avals[i].shape, len(params["shape"])
         dims = tuple(params["broadcast_dimensions"])
         if i in self.narrow:
@@ -132,17 +138,20 @@ class Flat:
             return ins
         if any(self.avals[i].shape == shape and i not in self.narrow for i in ins):
             return [self.narrow.get(i, i) for i in ins]
-        wide = next((i for i in ins if self.avals[i].shape == shape), None)     # one must stay for the shape's sake
+        wide = next((i for i in ins if self.avals[i].shape == shape), None)     # one operand must keep the result's shape
         return ins if wide is None else [i if i == wide else self.narrow.get(i, i) for i in ins]
 
 
 def _called(params: dict) -> Any:
-    """The jaxpr that a primitive only wraps."""
+    """Return the jaxpr that a primitive of ``CALLS`` wraps."""
     return next(params[p] for p in CALL_PARAMS if p in params)
 
 
 def _broadcasts_as_numpy(jaxpr: Any) -> bool:
-    """Whether arrays of fewer dims are aligned with the last dims, and not with the first as one number a sample is."""
+    """Return whether each broadcast inside aligns an array of fewer dims with the last dims, as NumPy does.
+
+    A batched scalar under ``vmap`` is aligned with the first dim instead.
+    """
     for eqn in getattr(jaxpr, "jaxpr", jaxpr).eqns:
         if eqn.primitive.name in CALLS:
             if not _broadcasts_as_numpy(_called(eqn.params)):
@@ -155,14 +164,14 @@ def _broadcasts_as_numpy(jaxpr: Any) -> bool:
 
 
 class Stand:
-    """Stands for an equation that is in no jaxpr."""
+    """A replacement for an equation of a jaxpr. It has the attributes that ``Flat`` and the rules read."""
 
     def __init__(self, name: str, outvars: Sequence = (), **params: Any):
         self.params, self.primitive, self.name, self.outvars = params, self, name, outvars
 
 
 def live(flat: Flat, outs: list[int]) -> tuple[list, set[int]]:
-    """The equations whose results are needed, in order, and all values needed."""
+    """Return the equations whose results are needed, in order, and the set of all needed values."""
     needed, kept = set(outs), []
     for eqn, i, o in reversed(flat.equations):
         if needed.intersection(o):
@@ -171,11 +180,15 @@ def live(flat: Flat, outs: list[int]) -> tuple[list, set[int]]:
     return kept[::-1], needed
 
 
-KEEPING = frozenset({"reduce_sum", "reduce_prod", "reduce_max", "reduce_min"})      # what may keep the dims that it reduces
+# Reductions whose rules know ``keeps_dims``: the result keeps the reduced dims, with size 1.
+KEEPING = frozenset({"reduce_sum", "reduce_prod", "reduce_max", "reduce_min"})
 
 
 def keeping_dims(flat: Flat, kept: list, outs: list[int]) -> list:
-    """The equations with one for each reduction and what puts its dims back, as 1, where nothing else reads the reduction."""
+    """Merge each reduction with the broadcast or reshape that restores its dims with size 1.
+
+    A reduction that another equation also reads stays as it is.
+    """
     made = {o[0]: k for k, (eqn, _, o) in enumerate(kept) if eqn.primitive.name in KEEPING}
     readers = Counter([*outs, *[i for _, ins, _ in kept for i in ins]])
     done: list = list(kept)

@@ -1,8 +1,8 @@
-"""Run elementwise steps and reductions of rows as one step, by ``jtorch/ops/_onednn/fused.cc``.
+"""Fuse elementwise steps and reductions of rows into one step, which ``jtorch/ops/_onednn/fused.cc`` computes.
 
-Each step of NumPy costs a microsecond, goes through memory once, and makes an array of its result. A fused step costs about
-three, goes through memory once for all, and uses the host's threads. Its steps share one *domain*: the shape of the largest
-arrays. The last dims of the domain are a row where something is reduced over them or broadcast along them.
+Each NumPy step is a call from Python, reads and writes memory once, and allocates its result. A fused step does so once for all
+its steps, and uses the host's threads. The steps share a *domain*, the shape of the largest arrays. A *row* is the last dims of
+the domain, if a step reduces over these dims or broadcasts along them.
 """
 from __future__ import annotations
 
@@ -19,10 +19,15 @@ from jtorch.engine.host.sizes import spelled
 from jtorch.ops import _onednn
 
 BOOL = np.dtype(np.bool_)
-FEW = 3                 # steps: with fewer small arrays gain nothing
-LARGE = 1 << 14         # elements of a domain from which on two steps pay
-SHARED = 1 << 17        # elements from which on a single step pays, since two threads compute it
-WIDEST = 1 << 16        # elements of a row, of which each step in between needs a copy
+# Upper limit in steps for a run that is fused only if its arrays are large. A larger limit leaves more runs of small arrays to
+# NumPy.
+FEW = 3
+# Lower limit in elements of the domain for a fused run of two or three steps. A larger limit leaves more runs to NumPy.
+LARGE = 1 << 14
+# Lower limit in elements of the domain for a single step, which gains only by threads. A larger limit leaves more to NumPy.
+SHARED = 1 << 17
+# Upper limit in elements for a row. Each register is a buffer of a row, and a larger limit lets buffers leave the cache.
+WIDEST = 1 << 16
 
 SAME = {"neg": "NEG", "abs": "ABS", "exp": "EXP", "log": "LOG", "tanh": "TANH", "erf": "ERF", "logistic": "LOGISTIC",
         "sqrt": "SQRT", "rsqrt": "RSQRT", "square": "SQUARE", "sign": "SIGN", "floor": "FLOOR", "add": "ADD", "add_any": "ADD",
@@ -35,48 +40,48 @@ COSTLY = frozenset({"exp", "log", "tanh", "erf", "logistic"})
 
 
 def is_there() -> bool:
-    """Whether steps can be fused."""
+    """Return whether steps can be fused, which needs the oneDNN extension."""
     return _onednn.version() is not None
 
 
 def is_known(shape: tuple) -> bool:
-    """Whether no size of a spelled shape is open."""
+    """Return whether a shape of ``sizes.spelled`` has no open size."""
     return all([d.__class__ is not tuple for d in shape])
 
 
 class _Operand(NamedTuple):
-    """What a step takes: a value, and whether it is one number for each row."""
+    """An operand of a step: a value, and whether the value has a single number for each row."""
 
     value: int
     is_number: bool
 
 
 class Run:
-    """Steps that become one, as far as they have been collected."""
+    """The steps collected so far for a fused step, and their instructions."""
 
     def __init__(self, shape: tuple, avals: Sequence[Any]):
-        self.shape, self.avals = shape, avals       # the shape is spelled
-        self.row: int | None = None         # how many of the last dims are a row; None where it does not matter
-        self.most = len(shape)              # how many it may be, since some arrays have no more dims
+        self.shape, self.avals = shape, avals       # the domain, as ``sizes.spelled`` gives it
+        self.row: int | None = None         # number of last dims that are a row; None until a step needs rows
+        self.most = len(shape)              # upper limit for ``row``: some inputs are broadcast along the dims before
         self.steps: list[Any] = []
         self.code: list[Instruction] = []
-        self.numbers: dict[int, bool] = {}      # of each value that is taken or made, whether it is one number for each row
-        self.made: dict[int, int] = {}          # the results of the steps, and the values that they are
+        self.numbers: dict[int, bool] = {}      # value -> whether it has a single number for each row
+        self.made: dict[int, int] = {}          # result of a step -> the value of ``code`` that it equals
         self._temporary = -1
 
     @property
     def inputs(self) -> list[int]:
-        """The values that the steps take from elsewhere."""
+        """The values that the run reads and does not compute."""
         made = {m for _, m, _ in self.code}
         return [v for v in self.numbers if v not in made]
 
     @property
     def whole_inputs(self) -> list[int]:
-        """The inputs that have the run's shape."""
+        """The inputs that have the domain's shape."""
         return [v for v in self.inputs if not self.numbers[v] and spelled(self.avals[v].shape) == self.shape]
 
     def add(self, step: Any) -> bool:
-        """Take a step in, if it fits."""
+        """Add a step and return True, or return False and change nothing if the step does not fit."""
         before = self.row, self.most, len(self.code), dict(self.numbers)
         value = self._added(step)
         if value is None:
@@ -106,7 +111,7 @@ class Run:
         return self._emitted(operation, [o.value for o in operands if o is not None], out, is_row)
 
     def _emitted(self, operation: tuple, taken: list[int], out: int, is_number: bool) -> int:
-        """Note the instructions of an equation."""
+        """Append the instructions of an equation, and return the value of its result."""
         for name, pick in operation[:-1]:
             self._temporary -= 1
             self._note(name, self._temporary, [taken[i] for i in pick], is_number)
@@ -132,7 +137,7 @@ class Run:
         return out
 
     def _has_row(self, dims: int) -> bool:
-        """Make so many dims a row, if nothing speaks against it."""
+        """Make the last ``dims`` dims the row. Return False if the row is another one, or these dims cannot be a row."""
         sizes = self.shape[len(self.shape) - dims:]
         if self.row not in (None, dims) or dims > self.most or (is_known(sizes) and not 0 < prod(sizes) <= WIDEST):
             return False
@@ -144,7 +149,7 @@ class Run:
         return self.shape[:len(self.shape) - self.row] + (1,) * (self.row if keeps else 0)
 
     def _shown(self, e: Any, ins: list[int], is_row: bool) -> int | None:
-        """A value in another shape: nothing is computed."""
+        """Return the value of a broadcast or reshape, which needs no instruction; None if it does not fit."""
         if len(ins) != 1 or e.ins[0].dtype not in (FLOAT32, BOOL):
             return None
         value = ins[0]
@@ -161,7 +166,7 @@ class Run:
         return operand.value if operand is not None else None
 
     def _spreads_rows(self, e: Any) -> bool:
-        """Whether one number for each row goes to that row."""
+        """Return whether a broadcast or reshape keeps the number of each row with that row."""
         if e.name == "reshape":
             return True
         shape, leading = spelled(e.ins[0].shape), len(self.shape) - (self.row or 0)
@@ -169,7 +174,7 @@ class Run:
         return dims == tuple(range(len(shape))) and shape[:leading] == self.shape[:leading]
 
     def _operand(self, value: int, shape: tuple, out: tuple) -> _Operand | None:
-        """How a value of this shape goes into an equation that gives ``out``; None if it can't."""
+        """Return the operand for a value of this shape in an equation whose result has shape ``out``; None if it does not fit."""
         if value in self.made:
             same = self.made[value]
             is_number = self.numbers[same]
@@ -184,8 +189,8 @@ class Run:
         return _Operand(value, place)
 
     def _place(self, shape: tuple, out: tuple) -> bool | None:
-        """Whether an input is one number for each row; None if it goes otherwise."""
-        if out != self.shape:       # rows of numbers
+        """Return whether an input has a single number for each row; None if it broadcasts in another way."""
+        if out != self.shape:       # the result has a single number for each row
             return True if shape in ((), out) else None
         rank = len(out)
         wide = (1,) * (rank - len(shape)) + tuple(shape)
@@ -206,9 +211,9 @@ class Run:
 
 
 def operations_of(e: Any) -> tuple | None:
-    """Return the operations of an elementwise equation, each with the operands that it takes by number; None if there are none.
+    """Return the operations of an elementwise equation, each with the numbers of its operands; None if there are none.
 
-    The results of earlier operations come after the equation's own operands.
+    Results of earlier operations are numbered after the equation's own operands.
     """
     kinds, made = {a.dtype for a in e.ins}, e.outs[0].dtype
     if kinds == {FLOAT32} and made == FLOAT32:
@@ -237,10 +242,10 @@ def _of_floats(e: Any) -> tuple | None:
 
 
 def merged(steps: Sequence[Any], avals: Sequence[Any], wanted: Iterable[int], opened: Callable[[Any], Any]) -> list[Any]:
-    """Return the steps of a host program, with runs that can be fused made one step each.
+    """Fuse runs of steps, and return the steps of the host program.
 
-    A step has an ``equation``, ``fn`` (None where a size is open), ``ins`` and ``outs``; ``wanted`` are the values that the
-    program gives. ``opened`` makes of a step what gives its equation once the sizes are known.
+    A step has an ``equation``, ``fn`` (None if a size is open), ``ins`` and ``outs``. ``wanted`` are the program's outputs.
+    ``opened`` turns a step into an object that gives its equation when the sizes are known.
     """
     wanted = set(wanted)
     made: list[Any] = []
@@ -254,7 +259,7 @@ def merged(steps: Sequence[Any], avals: Sequence[Any], wanted: Iterable[int], op
         elif run is not None:
             fresh = _begun(step, avals)
             if fresh is None:
-                made.append(step)       # it does not need the run, and goes in front of it
+                made.append(step)       # the step does not read the run, and goes before the run
                 continue
             made += _ended(run, steps, wanted, opened)
             run = fresh
@@ -266,7 +271,7 @@ def merged(steps: Sequence[Any], avals: Sequence[Any], wanted: Iterable[int], op
 
 
 def _begun(step: Any, avals: Sequence[Any]) -> Run | None:
-    """Return a run that begins with a step; None where none does."""
+    """Return a run that begins with a step; None if no run can begin with it."""
     e = step.equation
     if len(e.outs) != 1 or e.name in ("reshape", "broadcast_in_dim"):
         return None
@@ -278,10 +283,10 @@ def _begun(step: Any, avals: Sequence[Any]) -> Run | None:
 
 
 def _ended(run: Run, steps: Sequence[Any], wanted: set[int], opened: Callable[[Any], Any]) -> list[Any]:
-    """Return the steps of a run, as one if that pays."""
+    """Return the steps of a finished run: a fused step if that is faster, else the steps themselves."""
     size = prod(run.shape) if is_known(run.shape) else 0
     computed = [s for s in run.steps if s.equation.name not in ("broadcast_in_dim", "reshape")]
-    is_costly = any([s.equation.name in COSTLY for s in computed])      # then always, so that forward and backward agree in bits
+    is_costly = any([s.equation.name in COSTLY for s in computed])      # always fused: forward and backward agree in bits
     pays = is_costly or len(computed) > FEW or size >= (LARGE if len(computed) > 1 else SHARED)
     inside = set(map(id, run.steps))
     read = wanted.union(*[s.ins for s in steps if id(s) not in inside])
@@ -293,7 +298,7 @@ def _ended(run: Run, steps: Sequence[Any], wanted: set[int], opened: Callable[[A
 
 
 class Merged:
-    """Several steps as one, which takes the values ``ins`` and gives ``outs``. ``late``: its equations that wait for sizes."""
+    """A fused step, which takes the values ``ins`` and gives ``outs``. ``late`` are its equations with open sizes."""
 
     def __init__(self, run: Run, outs: list[int], opened: Callable[[Any], Any]):
         self.ins = run.inputs
@@ -303,7 +308,7 @@ class Merged:
 
 
 class Fused:
-    """The function of a run. It takes arrays and gives one, or a list of them if there are several."""
+    """The function of a run. It takes arrays, and returns an array or a list of arrays."""
 
     __slots__ = ("_code", "_kinds", "_outs", "_row", "_shape", "_source")
 
@@ -327,6 +332,6 @@ class Fused:
         width, rows = (prod(shape[len(leading):]), prod(leading)) if self._row else (0, prod(shape))
         try:
             _onednn.fuse(self._code, width, rows, self._kinds, *arrays, *outs)
-        except (BufferError, ValueError):       # arrays that are not dense
+        except (BufferError, ValueError):       # an array is not contiguous
             _onednn.fuse(self._code, width, rows, self._kinds, *map(np.ascontiguousarray, arrays), *outs)
         return outs[0] if len(outs) == 1 else outs

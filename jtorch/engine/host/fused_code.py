@@ -11,12 +11,15 @@ from jtorch.ops import _onednn
 if TYPE_CHECKING:
     from jtorch.engine.host.fused import Run
 
-Instruction = tuple[str, int, tuple[int, ...]]      # an operation, the value that it makes, the values that it takes
+Instruction = tuple[str, int, tuple[int, ...]]      # an operation, its result, and its operands
 BOOL = np.dtype(np.bool_)
 
 
 class Assembler:
-    """Make the instructions of a run: values become inputs, outputs, numbers or registers, which are used again."""
+    """Translate a run into instructions. Each value becomes an input, an output, a single number or a register.
+
+    A register is used again after the last read of its value.
+    """
 
     def __init__(self, run: Run, ins: list[int], outs: list[int]):
         self._run, self._ins, self._outs = run, ins, outs
@@ -59,7 +62,7 @@ class Assembler:
         return k + first[kind] if kind in first else k + first["number"] + self._counts["number"]
 
     def _targets(self, code: list[Instruction]) -> dict[int, tuple[str, int]]:
-        """Return the values that are computed right into an output."""
+        """Return the outputs that an instruction writes directly, with their places."""
         made = {m for _, m, _ in code}
         found: dict[int, tuple[str, int]] = {}
         for k, out in enumerate(self._outs):
@@ -68,7 +71,7 @@ class Assembler:
         return found
 
     def _with_masks(self) -> list[Instruction]:
-        """Return the code of the run, with what turns bools into masks and back, and copies what several outputs are."""
+        """Return the run's code with conversions between bools and masks, and with copies for outputs that are equal."""
         run = self._run
         bools = [v for v in self._ins if run.avals[v].dtype == BOOL]
         made = [o for o in self._outs if run.avals[o].dtype == BOOL and run.made[o] == o]
@@ -83,7 +86,7 @@ class Assembler:
         return code
 
     def _another(self, value: int) -> int:
-        """Return a new value like another."""
+        """Return a new value that has the kind of another value."""
         made = min(-1, *self._run.numbers) - 1
         self._run.numbers[made] = self._run.numbers[value]
         return made

@@ -1,7 +1,7 @@
-"""Indexing: dynamic slices, gather and scatter with all their dimension numbers.
+"""Rules of indexing: dynamic slices, and gather and scatter with all their dimension numbers.
 
-Gather and scatter become one advanced index. Operand dimensions taken whole need no index of their own and are moved
-last; every other dimension gets an array of positions that broadcasts over (batch dimensions, partial windows).
+Gather and scatter become one advanced index of NumPy. Operand dimensions that are taken whole are moved last and need no index.
+Each other dimension gets an array of positions, which broadcasts over (batch dimensions, partial windows).
 """
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import numpy as np
 
 from jtorch.engine.host.rules import Equation, highest, in_copy, ints, kind, lowest, require, rule
 
-FEW = 16        # of so many elements one, at most, is written: of more the copy is what takes the least time
+# Elements of the operand for each updated element. A scatter of fewer elements always copies its operand, since the copy is a
+# small part of its time. A larger value writes in place less often.
+FEW = 16
 
 
 @rule("dynamic_slice")
@@ -48,16 +50,16 @@ def _window(starts, limits, sizes) -> tuple[slice, ...]:
 
 @dataclass(slots=True)
 class _Layout:
-    """Which operand dimensions are indexed and how; shared by gather and scatter."""
+    """The operand dimensions that a gather or a scatter indexes, and how it indexes them."""
 
-    shape: tuple[int, ...]          # of the operand
-    sizes: tuple[int, ...]          # of the window, per operand dimension
-    batch: tuple[int, ...]          # the shape of the indices without the index vector
+    shape: tuple[int, ...]          # shape of the operand
+    sizes: tuple[int, ...]          # size of the window, per operand dimension
+    batch: tuple[int, ...]          # shape of the indices without the index vector
     start_map: tuple[int, ...]      # operand dimension of each element of the index vector
-    batching: dict[int, int]        # operand dimension -> batch dimension it runs along with
+    batching: dict[int, int]        # operand dimension -> batch dimension with the same position
     windows: tuple[int, ...]        # operand dimensions that the result (or the updates) keep
-    whole: list[int]                # those of them that are taken whole
-    part: list[int]                 # the others
+    whole: list[int]                # window dimensions that are taken whole
+    part: list[int]                 # window dimensions that are taken in part
 
     @property
     def lead(self) -> list[int]:
@@ -65,11 +67,14 @@ class _Layout:
 
     @property
     def is_of_rows(self) -> bool:
-        """Whether the one index is along the first dimension and takes the others whole."""
+        """Whether the only index is along the first dimension, so that whole rows are taken."""
         return self.lead == [0] == list(self.start_map) and not self.part
 
     def positions(self, start: np.ndarray) -> list[np.ndarray | int]:
-        """An index for each dimension of ``lead``; ``start`` has the index vector last and lies inside the bounds."""
+        """Return an index for each dimension of ``lead``.
+
+        ``start`` has the index vector as its last dimension, and is within the bounds.
+        """
         nb, npart = len(self.batch), len(self.part)
         out: list[np.ndarray | int] = []
         for d in self.lead:
@@ -84,11 +89,11 @@ class _Layout:
         return out
 
     def limits(self) -> np.ndarray:
-        """The largest valid start, per element of the index vector."""
+        """Return the largest valid start for each element of the index vector."""
         return np.array([self.shape[d] - self.sizes[d] for d in self.start_map], np.intp)
 
     def axes(self, window_positions: tuple[int, ...]) -> list[int]:
-        """For each dimension of the result, where it lies in (batch, partial windows, whole windows)."""
+        """Return, for each dimension of the result, its position in (batch, partial windows, whole windows)."""
         nb, order = len(self.batch), [*self.part, *self.whole]
         batch = iter(range(nb))
         return [nb + order.index(self.windows[window_positions.index(d)]) if d in window_positions else next(batch)
@@ -100,7 +105,7 @@ def _along(axis: int, rank: int, n: int) -> np.ndarray:
 
 
 def _layout(shape, sizes, batch, start_map, op_batch, index_batch, dropped, *, clamps: bool) -> _Layout:
-    """``clamps``: starts are clamped, so a window as long as its dimension takes it whole wherever it starts."""
+    """Return the layout. With ``clamps`` a window as long as its dimension takes the whole dimension, whatever its start."""
     windows = tuple(d for d in range(len(shape)) if d not in dropped and d not in op_batch)
     whole = [d for d in windows if sizes[d] == shape[d] and (clamps or d not in start_map)]
     return _Layout(shape, sizes, batch, start_map, dict(zip(op_batch, index_batch, strict=True)), windows, whole,
@@ -108,12 +113,15 @@ def _layout(shape, sizes, batch, start_map, op_batch, index_batch, dropped, *, c
 
 
 def _starts_within(limits: np.ndarray) -> Callable:
-    """What brings starts between 0 and ``limits``: them, and where they were there before (None: all of them)."""
+    """Return a function that clamps indices to 0 ... ``limits``.
+
+    The function returns the clamped starts, and a mask of the starts that were inside; None if all starts were inside.
+    """
     bounds = limits.view(np.uintp)
 
     def starts(indices):
         start = indices if indices.dtype == np.intp else indices.astype(np.intp)
-        inside = start.view(np.uintp) <= bounds     # as unsigned numbers, those below 0 are beyond
+        inside = start.view(np.uintp) <= bounds     # negative numbers are large as unsigned ones
         if inside.all():
             return start, None
         return np.minimum(np.maximum(start, 0), limits), inside.all(-1)
@@ -141,7 +149,7 @@ def _gather(e: Equation) -> Callable:
     def gather(x, indices):
         start, inside = starts(indices)
         if rows:
-            out = x.take(start[..., 0], 0) if x.flags.c_contiguous else x[start[..., 0]]    # ``take`` copies all of a view
+            out = x.take(start[..., 0], 0) if x.flags.c_contiguous else x[start[..., 0]]    # ``take`` copies all of a strided x
         else:
             out = (x if unmoved else x.transpose(permutation))[tuple(layout.positions(start))]
         if inside is not None and fills:
@@ -229,13 +237,13 @@ def _scatter_layout(dn, operand, indices, updates, *, clamps: bool) -> _Layout:
 
 
 def _write(out: np.ndarray, line: np.ndarray, updates: np.ndarray, combine: np.ufunc | None) -> None:
-    """``out[line] = updates``, or each combined with what is there, duplicates one after another."""
+    """Set ``out[line] = updates``, or combine each update with the old element. Duplicates are combined one after another."""
     width = out.shape[1]
     if combine is None:
         out[line] = updates
     elif width == 1:
         combine.at(out.reshape(-1), line, updates.reshape(-1))
-    else:           # a flat index is NumPy's quick case
+    else:           # NumPy is fastest with a flat index
         flat = (line[:, None] * width + np.arange(width)).reshape(-1)
         combine.at(out.reshape(-1), flat, np.ascontiguousarray(updates).reshape(-1))
 

@@ -1,4 +1,4 @@
-"""Modules imported where something of them is first used."""
+"""Import a module at the first use of an attribute."""
 from __future__ import annotations
 
 import importlib
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Lazy:
-    """A module by name. SciPy's take 0.3 s to import, and most programs need none of them."""
+    """A module by name. SciPy's modules take long to import, and most programs need none of them."""
 
     def __init__(self, name: str):
         self._name = name

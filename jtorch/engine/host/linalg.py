@@ -1,4 +1,4 @@
-"""Linear algebra through LAPACK, matrix by matrix: SciPy's, which is also the one that JAX calls on the CPU.
+"""Rules of linear algebra: SciPy's LAPACK, matrix by matrix. JAX calls the same LAPACK on the CPU.
 
 As in JAX, a matrix on which LAPACK fails gives NaN.
 """
@@ -15,7 +15,7 @@ linalg, blas, lapack = Lazy("scipy.linalg"), Lazy("scipy.linalg.blas"), Lazy("sc
 
 
 def _each(e: Equation, fn: Callable, core: tuple[int, ...]) -> Callable:
-    """``fn`` of single matrices (or vectors, as ``core`` gives each input's rank), over the batch dimensions."""
+    """Return ``fn`` of single matrices or vectors, mapped over the batch dimensions. ``core`` has the rank of each input."""
     batch = e.ins[0].shape[:len(e.ins[0].shape) - core[0]]
     single, outs = len(e.outs) == 1, e.outs
     if all(0 in o.shape for o in outs):
@@ -36,7 +36,7 @@ def _each(e: Equation, fn: Callable, core: tuple[int, ...]) -> Callable:
 
 
 def _nans(e: Equation, ranks: tuple[int, ...]) -> list[np.ndarray]:
-    """What the outputs, of these ranks without the batch, are where LAPACK fails."""
+    """Return the outputs, of these ranks without the batch, for a matrix on which LAPACK fails."""
     return [np.full(o.shape[len(o.shape) - r:], np.nan, o.dtype) for o, r in zip(e.outs, ranks, strict=True)]
 
 
@@ -157,7 +157,7 @@ def _eig(e: Equation) -> Callable:
 
 
 def _from_pairs(v: np.ndarray, imaginary: np.ndarray) -> np.ndarray:
-    """LAPACK gives conjugate pairs of vectors as two real columns: the real and the imaginary part."""
+    """Return complex eigenvectors. LAPACK gives a conjugate pair as two real columns: the real and the imaginary part."""
     out = v.astype(np.result_type(v.dtype, np.complex64))
     first = np.flatnonzero(imaginary > 0)
     out[:, first] = v[:, first] + 1j * v[:, first + 1]

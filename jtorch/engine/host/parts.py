@@ -1,7 +1,6 @@
-"""Views of parts of a tensor (a selection, a slice, what a dim is split into) and their backward.
+"""Views of parts of a tensor (a selection, a slice, the parts of a split) and their backward.
 
-Which part it is stands in the call, so a loop over the steps of a sequence would make a JAX trace for each: 0.5 ms, and 1.5 with
-its backward.
+The call names the part. So a loop over the steps of a sequence would make a JAX trace for each step.
 """
 from __future__ import annotations
 
@@ -18,7 +17,10 @@ from jtorch.ops.strided import contiguous_strides
 
 
 def cut(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
-    """The program of an op that cuts one dim of its argument, or of its backward; None where there are no elements."""
+    """Return the host program of an op that cuts one dim of its argument, or of its backward.
+
+    Return None if the argument or a result has no elements, or the argument has no dims.
+    """
     forward: Any = op.body if op.is_backward else op
     base, given = avals[0], template[0] if op.is_backward else template
     if 0 in base.shape or not base.shape:
@@ -38,7 +40,10 @@ def cut(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
 
 
 def _place(shape: tuple[int, ...], stride: tuple[int, ...], size: tuple, step: tuple, offset: int) -> tuple[Any, ...]:
-    """NumPy's index of what a geometry shows of a contiguous array: one dim is cut, or selected from and gone."""
+    """Return NumPy's index of a view of a contiguous array. The view cuts one dim, or selects from a dim and drops it.
+
+    ``shape`` and ``stride`` are those of the array; ``size``, ``step`` and ``offset`` are those of the view.
+    """
     gone = len(size) < len(shape)
     dim = next((d for d in range(len(shape)) if shape[d:d + 1] != size[d:d + 1] or stride[d:d + 1] != step[d:d + 1]), 0)
     start = offset // stride[dim]

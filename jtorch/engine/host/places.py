@@ -1,7 +1,6 @@
-"""Reads and writes of the places that a view shows in a storage or in its base, and their backward.
+"""Reads and writes of the elements that a view shows of a storage or of its base, and their backward.
 
-Where the places are is part of the call, so each would be a JAX trace of its own: a loop over ``x[i][j] = number`` took 0.9 ms
-for each place that it had not met, and 4 with its backward.
+The call has the view's geometry. So a loop over ``x[i][j] = number`` would make a JAX trace for each element.
 """
 from __future__ import annotations
 
@@ -19,7 +18,10 @@ from jtorch.ops.strided import extent, is_contiguous, overlaps
 
 
 def written(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
-    """The program of ``_write_view`` or ``_write_through``, or of its backward; None unless the view's places are distinct."""
+    """Return the host program of ``_write_view`` or ``_write_through``, or of its backward.
+
+    Return None unless the view's elements are distinct.
+    """
     geometry, (content, value) = (template[0] if op.is_backward else template)[2:], avals[:2]
     shown = _shown(geometry, content, [value, avals[-1]])
     if shown is None or value.shape != geometry[-4]:
@@ -35,7 +37,10 @@ def written(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None
 
 
 def read(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
-    """The program of ``_read_view`` or ``_read_through``, or of its backward; None unless the view's places are distinct."""
+    """Return the host program of ``_read_view`` or ``_read_through``, or of its backward.
+
+    Return None unless the view's elements are distinct.
+    """
     geometry, content = (template[0] if op.is_backward else template)[1:], avals[0]
     shown = _shown(geometry, content, [avals[-1]])
     if shown is None:
@@ -49,9 +54,10 @@ def read(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
 
 
 def _shown(geometry: tuple, content: Any, others: list) -> Callable | None:
-    """What shows the view's places in a contiguous array; None where they are not distinct, or not all inside.
+    """Return a function that makes the view of a contiguous array.
 
-    ``geometry``: the size and strides of a base, if it is one that is looked through, then size, strides, offset and dtype.
+    Return None if elements of the view overlap or lie outside the array, or if dtypes differ. ``geometry`` has the size,
+    strides, offset and dtype of the view. A view of a base has the base's size and strides before these.
     """
     *base, size, stride, offset, dtype = geometry
     if {content.dtype, *[a.dtype for a in others]} != {dtype} or (base and not _is_whole(content, *base)) or 0 in size \
@@ -62,7 +68,7 @@ def _shown(geometry: tuple, content: Any, others: list) -> Callable | None:
 
 
 def _is_whole(base: Any, size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-    """Whether a base's elements lie one behind the other."""
+    """Return whether a base has this size and these strides, and is contiguous."""
     return base.shape == size and is_contiguous(size, stride)
 
 
@@ -73,7 +79,10 @@ def _with_part(shown: Callable, content: np.ndarray, value: np.ndarray) -> np.nd
 
 
 def _gradients_of_write(shown: Callable, gradient: np.ndarray, needs: tuple[int, ...]) -> list[np.ndarray]:
-    """The gradient without that of what was written over, and that of what was written."""
+    """Return the gradients that ``needs`` names: of the content (0) and of the written value (1).
+
+    The gradient of the content is 0 for overwritten elements.
+    """
     made = np.array(gradient, order="C")
     part = shown(made)
     both = made, part.copy()

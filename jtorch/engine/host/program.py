@@ -1,4 +1,4 @@
-"""From a jaxpr to a flat list of NumPy calls over numbered slots."""
+"""Turn a jaxpr into a flat list of NumPy calls over numbered slots."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,28 +18,30 @@ from jtorch.engine.host.sizes import filled, is_open
 from jtorch.engine.jax_settings import left_as_found
 
 LOOPS = frozenset({"scan", "while"})
-FOLD_LIMIT = 1 << 12        # a constant larger than this is made at each run rather than kept
+# Upper limit in elements for a constant that is computed once and kept; larger constants are computed in each run.
+# A larger limit saves time in each run and keeps more memory.
+FOLD_LIMIT = 1 << 12
 
 
 def new_quiet_context() -> Context:
-    """A context in which NumPy does not warn."""
+    """Return a context in which NumPy does not warn."""
     context = Context()
     context.run(np.seterr, all="ignore")
     return context
 
 
-# Contexts in which NumPy does not warn, which it keeps in a context variable: entering one takes 0.1 µs, np.errstate 1.2.
-# One that is in use is not here, since it cannot be entered twice.
+# Free contexts in which NumPy does not warn. NumPy keeps this setting in a context variable, and entering a context is cheaper
+# than np.errstate. A context in use is not in the list, because a context cannot be entered twice.
 quiet_contexts: list[Context] = []
 
 
 class HostProgram:
-    """A function of arrays, run equation by equation: takes a list of ``np.ndarray``, returns a list of them.
+    """A function from a list of ``np.ndarray`` to a list of ``np.ndarray``, which runs one step after another.
 
-    ``used`` says which inputs it reads; ``out_avals`` what it returns; ``is_tuple`` whether the traced function
-    returned a sequence rather than one array; ``work`` about what a run takes. Outputs may share memory with inputs and are not
-    to be written to. ``over`` are its steps where it may write into the first input, which is its output then; None where it
-    never does.
+    ``used`` has a flag for each input of the traced function: whether the program reads it. ``out_avals`` are the shapes and
+    dtypes of the outputs. ``is_tuple`` is True if the traced function returned a sequence, and False for a single array.
+    ``work`` estimates a run. Outputs may share memory with inputs, so callers must not write into outputs. ``over`` has the steps
+    for a caller that allows a write into the first input; the output is that input then. ``over`` is None for other programs.
     """
 
     __slots__ = ("_code", "_n", "_outs", "_slots", "_steps", "is_tuple", "out_avals", "over", "used", "work")
@@ -55,7 +57,7 @@ class HostProgram:
         return self._steps
 
     def __call__(self, arrays: Sequence[np.ndarray], *, over: bool = False) -> list[np.ndarray]:
-        """What it makes of the arrays. ``over``: whether it may write into the first of them."""
+        """Return the outputs for these arrays. With ``over`` the program may write into the first array."""
         try:
             quiet = quiet_contexts.pop()
         except IndexError:
@@ -67,7 +69,7 @@ class HostProgram:
         return [x if x.__class__ is np.ndarray else np.asarray(x) for x in outs]
 
     def run(self, arrays: Sequence, *, over: bool = False) -> list:
-        """The same without the guard against NumPy's warnings; 0-dim outputs may be NumPy scalars."""
+        """Run the steps without the guard against NumPy's warnings. Outputs without dims may be NumPy scalars."""
         s = self._slots.copy()
         s[:self._n] = arrays
         for fn, a, b, out in (self.over or self._code) if over else self._code:
@@ -84,7 +86,10 @@ class HostProgram:
 
 
 def _overwriting(code: list[tuple], outs: list[int]) -> list[tuple] | None:
-    """The steps with a last one that writes into the first input, which nothing else of it takes; None if it is not like that."""
+    """Return the steps, the last of which writes into the first input; None if the last step cannot do so.
+
+    The last step must be an ``Overwriting`` of slot 0, take slot 0 once, and give the only output.
+    """
     if not code or code[-1][0].__class__ is not Overwriting:
         return None
     fn, a, b, out = code[-1]
@@ -93,11 +98,10 @@ def _overwriting(code: list[tuple], outs: list[int]) -> list[tuple] | None:
 
 
 def trace(fn: Callable, avals: Sequence[jax.ShapeDtypeStruct], *, short: bool = False) -> tuple[ClosedJaxpr, bool]:
-    """The jaxpr of ``fn``, and whether it returns a sequence. Raises Unsupported if it has effects.
+    """Return the jaxpr of ``fn``, and whether ``fn`` returns a sequence. Raise Unsupported for a jaxpr with effects.
 
-    A ``short`` trace is one without the jits inside, those of ``jax.numpy``, for functions that have no loop (it would be
-    unrolled). That takes half the time: 1.0 ms instead of 1.9 for each of the 1,092 kernels of a transformer whose sequence
-    grows. In a program, where calls with the same avals share these jits, it gains nothing.
+    A ``short`` trace inlines the jits of ``jax.numpy``, which takes less time. It is for functions without loops, since JAX would
+    unroll these. A trace of a whole program is not short: its calls with equal avals share the traces of inner jits.
     """
     with left_as_found(), jax.disable_jit(short):
         traced = jax.jit(fn).trace(*avals)
@@ -108,25 +112,28 @@ def trace(fn: Callable, avals: Sequence[jax.ShapeDtypeStruct], *, short: bool = 
 
 
 def has_any(jaxpr: Jaxpr, is_wanted: Callable[[str], bool]) -> bool:
-    """Whether there is such a primitive in it, or in what it calls."""
+    """Return whether a jaxpr, or a jaxpr inside it, has a primitive whose name ``is_wanted``."""
     given = [v for eqn in jaxpr.eqns for p in eqn.params.values() for v in (p if isinstance(p, (tuple, list)) else (p,))]
     inner = [v.jaxpr if isinstance(v, ClosedJaxpr) else v for v in given if isinstance(v, (Jaxpr, ClosedJaxpr))]
     return any(is_wanted(eqn.primitive.name) for eqn in jaxpr.eqns) or any(has_any(v, is_wanted) for v in inner)
 
 
 def has_loop(jaxpr: Jaxpr) -> bool:
-    """Whether there is a loop in it, or in what it calls."""
+    """Return whether a jaxpr, or a jaxpr inside it, has a loop."""
     return has_any(jaxpr, LOOPS.__contains__)
 
 
 def build(closed: ClosedJaxpr, is_tuple: bool = True) -> HostProgram:
-    """The program of a jaxpr. Raises Unsupported if some equation has no rule."""
+    """Return the host program of a jaxpr. Raise Unsupported if an equation has no rule."""
     return Plan(closed, is_tuple).at()
 
 
 def of_function(fn: Callable, used: Sequence[bool], outs: Sequence[jax.ShapeDtypeStruct], work: cost.Work, *,
                 is_tuple: bool) -> HostProgram:
-    """The program of one function of the arrays that are used, which returns an array or (``is_tuple``) a list of them."""
+    """Return a host program with one step: ``fn`` of the used arrays.
+
+    ``fn`` returns an array, or a list of arrays if ``is_tuple``. ``outs`` are the shapes and dtypes of the outputs.
+    """
     n, sources = len(used), [k for k, is_used in enumerate(used) if is_used]
     targets = list(range(n, n + len(outs)))
     step = (fn, None, tuple(sources), tuple(targets)) if is_tuple else _instruction(fn, sources, targets)
@@ -134,7 +141,7 @@ def of_function(fn: Callable, used: Sequence[bool], outs: Sequence[jax.ShapeDtyp
 
 
 def work_of(closed: ClosedJaxpr) -> cost.Work:
-    """About what a jaxpr takes, whether there are rules for its equations or not."""
+    """Return the estimated work of a jaxpr. Its equations need no rules."""
     flat = Flat()
     flat.inline(closed, [flat.new(v.aval) for v in closed.jaxpr.invars])
     return sum([cost.of_equation(_equation(flat, *e)) for e in flat.equations], cost.NOTHING)
@@ -145,16 +152,16 @@ def _equation(flat: Flat, eqn: Any, ins: list[int], outs: list[int]) -> Equation
 
 
 class Plan:
-    """A host program but for what depends on a size that was left open in the trace (see ``sizes.py``), if one was.
+    """The steps of a host program, of which some may wait for sizes that the trace left open (see ``sizes.py``).
 
-    ``indexed`` says how many of its equations gather or scatter.
+    ``at`` fills the open sizes in and returns the program. ``indexed`` is the number of equations that gather or scatter.
     """
 
     __slots__ = ("_avals", "_code", "_late", "_late_work", "_open", "_out_avals", "_outs", "_slots", "_steps", "_work", "indexed",
                  "is_tuple", "used")
 
     def __init__(self, closed: ClosedJaxpr, is_tuple: bool, *, has_open: bool = False):
-        """Raises Unsupported if some equation has no rule. ``has_open``: whether a size was left open."""
+        """Raise Unsupported if an equation has no rule. ``has_open`` tells whether the trace left a size open."""
         flat = Flat()
         ins = [flat.new(v.aval) for v in closed.jaxpr.invars]
         outs = flat.inline(closed, ins)
@@ -182,7 +189,7 @@ class Plan:
 
     @staticmethod
     def _with_constants(flat: Flat, calls: list[_Step], late: list[_Step], outs: list[int], slot_of: dict[int, int]) -> list:
-        """The slots of inputs and constants, with a place for the constants that are not known yet."""
+        """Return the slots of inputs and constants. A constant that depends on an open size has an empty slot."""
         slots: list = [None] * len(slot_of)
         made = {v for step in late for v in step.outs}
         for v in sorted({v for step in (*calls, *late) for v in step.ins}.union(outs).union(made)):
@@ -192,7 +199,7 @@ class Plan:
         return slots
 
     def at(self, n: tuple[int, ...] | None = None) -> HostProgram:
-        """The program, or that for the open sizes' unknowns."""
+        """Return the program. ``n`` has a value for each unknown of the open sizes."""
         slots, code, avals, work = self._slots, self._code, self._out_avals, self._work
         if n is not None:
             shaped = {v: a if a.__class__ is Shaped else _shaped(a, n) for v, a in self._avals.items()}
@@ -224,7 +231,7 @@ def _shaped(aval: Any, n: tuple[int, ...]) -> Shaped:
 
 
 class _Opened:
-    """An equation that waits for the size that was left open."""
+    """An equation whose shapes or parameters have open sizes."""
 
     __slots__ = ("_name", "_open", "_params", "ins", "outs")
 
@@ -233,7 +240,7 @@ class _Opened:
         self._open = [name for name, p in self._params.items() if is_open(p)]
 
     def at(self, n: tuple[int, ...], shaped: dict[int, Shaped]) -> Equation:
-        """The equation for the unknowns ``n``, of which ``shaped`` has the avals."""
+        """Return the equation for the unknowns ``n``. ``shaped`` maps value numbers to avals for these unknowns."""
         params = self._params
         if self._open:
             params = params.copy()
@@ -243,13 +250,13 @@ class _Opened:
 
 
 def _depends_on_size(equation: Equation) -> bool:
-    """Whether the function of an equation depends on the size that was left open."""
+    """Return whether a shape or a parameter of an equation has an open size."""
     return any([is_open(a.shape) for a in (*equation.ins, *equation.outs)]) or any([is_open(p) for p in equation.params.values()])
 
 
 @dataclass(slots=True)
 class _Step:
-    """An equation, with its NumPy function if that depends on no open size."""
+    """An equation with its NumPy function. ``fn`` is None if the function depends on an open size."""
 
     equation: Equation
     fn: Callable | None
@@ -274,7 +281,10 @@ def _results(fn: Callable, arrays: list, outs: list[int]) -> Iterator[tuple[int,
 
 
 def _resolve(flat: Flat, kept: list, *, has_open: bool) -> tuple[list[_Step], list[_Step]]:
-    """What is to be called, and the small constants that wait for an open size. Other constants are computed here, once."""
+    """Return the steps to run, and the steps of small constants that depend on an open size.
+
+    Other small constants are computed here, once.
+    """
     calls, late, constants = [], [], flat.constants
     waiting: set[int] = set()
     for eqn, ins, outs in kept:
@@ -293,7 +303,10 @@ def _resolve(flat: Flat, kept: list, *, has_open: bool) -> tuple[list[_Step], li
 
 
 def _allocate(calls: list[_Step], slots: list, slot_of: dict[int, int], fixed: set[int]) -> list[tuple]:
-    """Gives each value a slot, that of a value which nobody reads any more if there is one."""
+    """Assign a slot to each value, and reuse the slots of values that no later step reads.
+
+    Values in ``fixed`` keep their slots. Return the instructions, one for each step.
+    """
     last = {v: k for k, step in enumerate(calls) for v in (*step.ins, *step.outs)}
     free: list[int] = []
     code = []

@@ -1,4 +1,4 @@
-"""Reductions, scans along an axis, and sorting."""
+"""Rules of reductions, scans along an axis, and sorting."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -23,9 +23,11 @@ from jtorch.engine.host.rules import (
 from jtorch.ops._onednn import batch_norm
 from jtorch.ops.promotion import opmath
 
-# Elements from which on NumPy's reductions, which begin anew in each short row, are avoided: 16x4x26x26 along the last axis take
-# 32 µs to be added up and 95 for their largest; ``einsum`` takes 8, and with the rows side by side it is 23. Longer sums stay
-# with NumPy's, which add up in pairs.
+# NumPy's reductions have a cost for each row, so the rules avoid them for arrays of many short rows. They compute sums by
+# ``einsum`` and maxima of a transposed copy. Longer sums stay with NumPy, which adds in pairs and so rounds less.
+# MANY is the lower limit for a sum's elements and for a maximum's rows; a larger limit uses NumPy's reductions more often.
+# SHORT_SUM is the upper limit in elements of a row for ``einsum``; a larger limit loses digits in longer sums.
+# SHORT_ROW is the upper limit in elements of a row for the transposed copy; a larger limit copies longer rows.
 MANY, SHORT_SUM, SHORT_ROW = 512, 1024, 64
 
 
@@ -104,7 +106,7 @@ def _order(keys, axis: int) -> np.ndarray:
     if len(keys) == 1:
         return np.argsort(keys[0], axis, kind="stable")
     order = np.argsort(keys[-1], axis, kind="stable")
-    for key in keys[-2::-1]:        # by the least significant key first; each sort keeps the order of the one before
+    for key in keys[-2::-1]:        # each stable sort keeps the order by less significant keys
         step = np.argsort(np.take_along_axis(key, order, axis), axis, kind="stable")
         order = np.take_along_axis(order, step, axis)
     return order
@@ -123,7 +125,10 @@ def _sort(e: Equation) -> Callable:
 
 
 def _with_signs(x: np.ndarray) -> np.ndarray:
-    """Signed integers in the order in which XLA looks for the first of floats: NaN above all numbers, with a sign below them."""
+    """Return signed integers in the order that XLA's ``top_k`` uses for floats.
+
+    NaN is above all numbers, and NaN with a sign is below them.
+    """
     if kind(x.dtype) != "f":
         return x
     bits = x.view(f"i{x.dtype.itemsize}")
@@ -137,7 +142,7 @@ def _top_k(e: Equation) -> Callable:
     back = (slice(None),) * axis + (slice(None, None, -1),)
     first, n = (slice(None),) * axis + (slice(0, k),), size[axis]
 
-    def top_k(x):       # ties are to come in order of position, hence ascending over the reversed array
+    def top_k(x):       # a stable ascending sort of the reversed array leaves ties in order of position
         order = (n - 1 - _order([_with_signs(x)[back]], axis)[back])[first]
         return np.take_along_axis(x, order, axis), order.astype(dtype)
     return top_k

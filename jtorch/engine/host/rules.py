@@ -1,8 +1,8 @@
-"""The table of rules: for each primitive, what makes a NumPy function out of one equation.
+"""The table of rules. The rule of a primitive makes a NumPy function of an equation.
 
-A rule is called once, when the equation is met, and does there all that depends only on shapes, dtypes and parameters.
-The function it returns takes the inputs' arrays and returns the output's array (a sequence if there are several). It
-never writes into its inputs, since arrays are shared freely; 0-dim results may be NumPy scalars.
+A rule is called once for each equation, and does all work that depends only on shapes, dtypes and parameters. Its function
+takes the inputs' arrays and returns the output's array, or a sequence if the equation has several outputs. The function never
+writes into its inputs, since steps share arrays. Results without dims may be NumPy scalars.
 """
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ FLOAT32 = np.dtype(np.float32)
 
 
 class Unsupported(Exception):
-    """This equation is better compiled."""
+    """Raised for an equation that the host cannot run, or that is better compiled."""
 
 
 class Shaped:
-    """An abstract array: what rules ask of one."""
+    """An abstract array with the attributes that rules read."""
 
     __slots__ = ("dtype", "shape", "size")
 
@@ -36,7 +36,7 @@ class Shaped:
 
 @dataclass(slots=True)
 class Equation:
-    """What a rule sees: abstract inputs and outputs (with ``shape`` and ``dtype``) and the primitive's parameters."""
+    """The argument of a rule: abstract inputs and outputs (with ``shape`` and ``dtype``) and the primitive's parameters."""
 
     name: str
     ins: list
@@ -53,7 +53,7 @@ class Equation:
 
 
 class Overwriting:
-    """A function of arrays that writes into a copy of its first: ``over`` writes into the array itself, and gives it."""
+    """A function that writes into a copy of its first array. ``over`` writes into that array itself, and returns it."""
 
     __slots__ = ("copying", "over")
 
@@ -65,7 +65,10 @@ class Overwriting:
 
 
 def in_copy(write: Callable) -> Overwriting:
-    """What writes as ``write`` does, which takes a contiguous array to write into and gives it, but into a copy."""
+    """Return a function that calls ``write`` with a contiguous copy of the first array.
+
+    ``write`` writes into its first array and returns it.
+    """
     return Overwriting(lambda x, *others: write(np.array(x, order="C"), *others), write)
 
 
@@ -73,7 +76,7 @@ RULES: dict[str, Callable[[Equation], Callable]] = {}
 
 
 def rule(*names: str):
-    """Registers the rule of some primitives."""
+    """Register the decorated function as the rule of these primitives."""
     def register(make):
         for name in names:
             RULES[name] = make
@@ -82,30 +85,30 @@ def rule(*names: str):
 
 
 def require(condition: bool) -> None:
-    """The equation is left to the compiler unless ``condition``."""
+    """Raise Unsupported, which leaves the equation to the compiler, unless ``condition`` holds."""
     if not condition:
         raise Unsupported
 
 
 def ints(values) -> tuple[int, ...]:
-    """Dimension numbers as Python ints (some arrive as NumPy's)."""
+    """Return dimension numbers as Python ints. JAX gives some of them as NumPy's integers."""
     return tuple(int(v) for v in values)
 
 
 def kind(dtype: np.dtype) -> str:
-    """``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float (those of ml_dtypes too), ``c`` complex."""
+    """Return the kind of a dtype: ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float (also of ml_dtypes), ``c`` complex."""
     return "f" if dtype.kind == "V" else dtype.kind
 
 
 def in_compute_dtype(fn: Callable, dtype: np.dtype) -> Callable:
-    """``fn``, computed in float32 and rounded once if ``dtype`` is a 16-bit float."""
+    """Return ``fn``; for a 16-bit ``dtype``, a function that computes in float32 and rounds once."""
     if dtype not in HALF:
         return fn
     return lambda *arrays: fn(*[a.astype(FLOAT32) for a in arrays]).astype(dtype)
 
 
 def lowest(dtype: np.dtype):
-    """The identity of max."""
+    """Return the identity of max."""
     k = kind(dtype)
     if k == "f":
         return dtype.type(-np.inf)
@@ -113,7 +116,7 @@ def lowest(dtype: np.dtype):
 
 
 def highest(dtype: np.dtype):
-    """The identity of min."""
+    """Return the identity of min."""
     k = kind(dtype)
     if k == "f":
         return dtype.type(np.inf)

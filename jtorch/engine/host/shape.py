@@ -1,4 +1,4 @@
-"""Primitives that only move elements: broadcasts, slices, joins. Views where NumPy has them."""
+"""Rules of primitives that only move elements: broadcasts, slices, joins. Results are NumPy views if possible."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,7 +8,9 @@ import numpy as np
 
 from jtorch.engine.host.rules import Equation, ints, require, rule
 
-SMALL = 1 << 13     # below this many elements filling an array is quicker than making a broadcast view
+# Upper limit in elements for a broadcast that fills an array, which is faster than making a view of few elements.
+# A larger limit copies larger arrays.
+SMALL = 1 << 13
 
 
 @rule("broadcast_in_dim")
@@ -40,7 +42,7 @@ def _tile(e: Equation) -> Callable:
 @rule("reshape", "squeeze")
 def _reshape(e: Equation) -> Callable:
     shape, first = e.shape, e.params.get("dimensions") if e.name == "reshape" else None
-    require(prod(e.ins[0].shape) == prod(shape))      # JAX does not look where a size is open
+    require(prod(e.ins[0].shape) == prod(shape))      # JAX does not check open sizes
     if first is not None:
         return lambda x: x.transpose(first).reshape(shape)
     return lambda x: x.reshape(shape)
@@ -106,11 +108,11 @@ def _pad(e: Equation) -> Callable:
 
 
 def pad(old: tuple[int, ...], shape: tuple[int, ...], config) -> Callable:
-    """``lax.pad``: between and around the elements; a negative count cuts elements off."""
+    """Return ``lax.pad`` for these shapes. It pads between and around elements; a negative count removes elements."""
     into, of = [], []
     for n, size, (low, _, inner) in zip(old, shape, config, strict=True):
         step = inner + 1
-        first = max(0, -(low // step)) if low < 0 else 0        # the first element that lands inside
+        first = max(0, -(low // step)) if low < 0 else 0        # the first element that the result keeps
         start = low + first * step
         count = max(0, min(n - first, (size - start + step - 1) // step))
         into.append(slice(start, start + count * step, step))

@@ -1,10 +1,10 @@
-"""Sizes that are left open while a function is traced, so that one trace serves for many shapes.
+"""Leave sizes open while JAX traces a function, so that one trace serves many shapes.
 
-A ``Size`` is an integer that depends on some unknowns, as a polynomial. JAX takes it where it takes the symbolic dimensions
-of ``jax.export``, which it knows by their attributes and not by their class. Those answer "different" where they can't tell
-whether two sizes are the same, so a trace with them may be wrong for some sizes. Here the unknowns note what was asked and
-how it was answered, and the trace serves for all their values for which all those answers are right. What needs the integer
-itself (an index of C, a loop over it) is a TypeError, as for any other object: the function is to be traced for each size then.
+A ``Size`` is a polynomial of unknown integers. JAX accepts a ``Size`` as it accepts the symbolic dimensions of ``jax.export``,
+because JAX recognizes these by their attributes, not by their class. JAX's own symbolic dimensions answer "different" if they
+cannot decide whether two sizes are equal, so a trace with them can be wrong for some sizes. ``Unknowns`` record each question
+with its answer instead. The trace serves all values of the unknowns that give the same answers. A caller that needs the
+integer itself, as an index in C does, gets a TypeError; then the function is traced for each size.
 """
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Primitive
 
 _numbers = itertools.count()
 
-Powers = tuple[int, ...]                    # of each unknown, in a product of them
-Terms = tuple[tuple[Powers, int], ...]      # of a polynomial: such products, the largest powers first, and how often it has each
+Powers = tuple[int, ...]                    # the exponent of each unknown in a product of unknowns
+Terms = tuple[tuple[Powers, int], ...]      # a polynomial: products with their coefficients, the largest powers first
 
 
 class Unknowns:
-    """Integers that a trace leaves open: an example of each, and what has been asked of them."""
+    """Integers that a trace leaves open. It has an example of each, and the recorded questions with their answers."""
 
     __slots__ = ("_asked", "_closed", "_raised", "number", "values")
 
@@ -37,36 +37,39 @@ class Unknowns:
         self._raised: list[TypeError] = []
 
     def size(self, start: int, *steps: int) -> Any:
-        """``start`` and each unknown as often as ``steps`` says: an int if it does not depend on them."""
+        """Return ``start`` plus ``steps[k]`` times unknown k, summed over k. The result is an int if all steps are 0."""
         units = [tuple([int(i == k) for i in range(len(self.values))]) for k in range(len(steps))]
         return self.polynomial({(0,) * len(self.values): start, **dict(zip(units, steps, strict=True))})
 
     def polynomial(self, terms: dict[Powers, int]) -> Any:
-        """What has these terms: an int if it does not depend on the unknowns."""
+        """Return the size with these terms. The result is an int if it depends on no unknown."""
         kept = sorted([(powers, c) for powers, c in terms.items() if c], reverse=True)
         if kept and any(kept[0][0]):
             return Size(self, tuple(kept))
         return kept[0][1] if kept else 0
 
     def ask(self, compare: Callable, terms: Terms) -> bool:
-        """How a polynomial compares with 0: as it does for the example. It is never 0, see ``Size.__eq__``."""
+        """Compare a polynomial with 0 at the example, and record the answer.
+
+        The answer to "is it 0" is always False, see ``Size.__eq__``.
+        """
         answer = compare is not eq and compare(_evaluate(terms, self.values), 0)
         if not self._closed:
             self._asked[compare, terms] = answer
         return answer
 
     def not_known(self) -> TypeError:
-        """What is raised where the integer itself is asked for."""
+        """Return the error for a caller that needs the integer itself."""
         error = TypeError("'Size' object cannot be interpreted as an integer")
         if not self._closed:
             self._raised.append(error)
         return error
 
     def close(self) -> None:
-        """Ends the trace. What is asked from now on, by caches that hold sizes of it, does not count.
+        """End the trace. Later questions, which caches that hold sizes may ask, are not recorded.
 
-        Errors that were raised and caught let go of their frames: JAX keeps them in variables of these very frames, and such a
-        circle would hold what the user's functions hold until garbage is collected.
+        Errors that were raised and caught drop their frames. JAX keeps these errors in variables of the same frames. Such a cycle
+        would keep the variables of the user's functions alive until garbage is collected.
         """
         self._closed = True
         for error in self._raised:
@@ -74,7 +77,7 @@ class Unknowns:
         self._raised.clear()
 
     def admit(self, values: tuple[int, ...]) -> bool:
-        """Whether all that was asked has been answered as it is for these values."""
+        """Return whether each recorded question has the recorded answer for these values of the unknowns."""
         return all([compare(_evaluate(terms, values), 0) is answer for (compare, terms), answer in self._asked.items()])
 
 
@@ -92,20 +95,20 @@ def _compared(compare: Callable) -> Callable:
 
 
 class Size:
-    """An integer that depends on unknowns. Supports the arithmetic of shapes; see the module."""
+    """An integer that depends on unknowns, with the arithmetic of shapes. See the module's docstring."""
 
     __slots__ = ("_start", "_steps", "terms", "unknowns")
-    __array_ufunc__ = None      # NumPy's integers leave arithmetic and comparisons to us
+    __array_ufunc__ = None      # NumPy's integers leave arithmetic and comparisons to this class
 
     def __init__(self, unknowns: Unknowns, terms: Terms):
         self.unknowns, self.terms = unknowns, terms
-        self._steps: tuple[int, ...] | None = None      # of a linear one, which most are
+        self._steps: tuple[int, ...] | None = None      # the coefficients of a linear polynomial; None for others
         if all([sum(powers) <= 1 for powers, _ in terms]):
             self._start = next((c for powers, c in terms if not any(powers)), 0)
             self._steps = tuple([next((c for powers, c in terms if powers[k]), 0) for k in range(len(unknowns.values))])
 
     def at(self, values: tuple[int, ...]) -> int:
-        """The integer that it is for these values of the unknowns."""
+        """Return the integer for these values of the unknowns."""
         steps = self._steps
         if steps is None:
             return _evaluate(self.terms, values)
@@ -115,7 +118,7 @@ class Size:
         return self.unknowns.ask(compare, self.terms)
 
     def _of(self, other) -> dict[Powers, int] | None:
-        """The terms of another operand; None if it is no integer or depends on others' unknowns."""
+        """Return the terms of another operand; None if it is no integer or depends on unknowns of another trace."""
         if other.__class__ is Size:
             return dict(other.terms) if other.unknowns is self.unknowns else None
         return {(0,) * len(self.unknowns.values): index(other)} if isinstance(other, (int, np.integer)) else None
@@ -125,7 +128,8 @@ class Size:
         return f"Size({' + '.join(products)})"
 
     def __hash__(self):
-        return hash((self.unknowns.number, self.terms))     # not by address: what JAX's caches compare goes by hashes
+        # JAX's caches compare keys of similar hashes. A hash by address would record other questions in each run.
+        return hash((self.unknowns.number, self.terms))
 
     def __index__(self):
         raise self.unknowns.not_known()
@@ -136,9 +140,10 @@ class Size:
     __lt__, __le__, __gt__, __ge__ = _compared(lt), _compared(le), _compared(gt), _compared(ge)
 
     def __eq__(self, other):
-        """False but for the same polynomial, and values for which that is wrong are not admitted.
+        """Return True for the same polynomial only. ``admit`` rejects values for which the answer False is wrong.
 
-        It does not go by the example as the comparisons above do, since JAX's caches compare shapes whose hashes differ.
+        The other comparisons use the example. Equality does not: JAX's caches also compare shapes with different hashes, and
+        must not take the entry of another shape.
         """
         same = _compared(eq)(self, other)
         return False if same is NotImplemented else same
@@ -200,7 +205,7 @@ class Size:
             result = result * self
         return result
 
-    # What JAX asks of a dimension.
+    # JAX calls the following methods of a dimension.
 
     def _larger(self, other):
         return max(self, other)
@@ -211,7 +216,7 @@ class Size:
     max, rmax, min, rmin = _larger, _larger, _smaller, _smaller
 
     def dimension_as_value(self):
-        """A scalar array of a trace."""
+        """Return the size as a scalar array of the current JAX trace."""
         return size_p.bind(size=self)
 
     def __jax_array__(self):
@@ -223,14 +228,17 @@ def _times(a: Powers, b: Powers) -> Powers:
 
 
 def _sum(a: dict[Powers, int], b: dict[Powers, int], times: int) -> dict[Powers, int]:
-    """``a``, to which the terms of ``b`` are added so often."""
+    """Add ``times`` times the terms of ``b`` to ``a``, and return ``a``."""
     for powers, c in b.items():
         a[powers] = a.get(powers, 0) + times * c
     return a
 
 
 def _divided(unknowns: Unknowns, a: dict[Powers, int], b: dict[Powers, int]) -> tuple[Any, Any]:
-    """Quotient and remainder, where long division of the polynomials is that of the integers. Else TypeError."""
+    """Return quotient and remainder by long division of polynomials.
+
+    Raise TypeError if the result is not that of the integers.
+    """
     first, quotient = max(b), {}
     while True:
         divisible = [powers for powers, c in a.items() if c and all(map(ge, powers, first))]
@@ -263,7 +271,10 @@ def _abstract_size(*, size: Size) -> core.ShapedArray:
 
 
 def is_open(value: Any) -> bool:
-    """Whether there is a size in a shape or in a parameter of an equation. TypeError for a jaxpr, which can't be filled."""
+    """Return whether a shape or a parameter of an equation has an open size.
+
+    Raise TypeError for a jaxpr that has open sizes, because ``filled`` cannot fill them in.
+    """
     if value.__class__ is Size:
         return True
     if isinstance(value, (tuple, list)):
@@ -276,7 +287,7 @@ def is_open(value: Any) -> bool:
 
 
 def spelled(shape: tuple) -> tuple:
-    """Return a shape whose open sizes are their terms. Comparing these asks nothing of the unknowns."""
+    """Return a shape with each open size replaced by its terms. Comparing terms records no question."""
     return tuple([d.terms if d.__class__ is Size else d for d in shape])
 
 
@@ -287,7 +298,7 @@ def _is_jaxpr_open(jaxpr: Jaxpr) -> bool:
 
 
 def filled(value: Any, values: tuple[int, ...]) -> Any:
-    """The same with these values for the unknowns."""
+    """Return a shape or a parameter with these values filled in for the unknowns."""
     if value.__class__ is Size:
         return value.at(values)
     if value.__class__ in (tuple, list):

@@ -1,4 +1,4 @@
-"""Ops whose host programs are made without a JAX trace, since their calls differ from one another in ever new ways."""
+"""Make host programs without a JAX trace, for ops whose calls have new arguments or shapes again and again."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _MAKERS = {
 
 
 def host_program(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
-    """The program of a call, if it is one of such an op and its arguments are of the usual kind; else None."""
+    """Return the host program of a call; None if its op is not in ``_MAKERS``, or its arguments are not of the usual kind."""
     make = _MAKERS.get(op.name.removesuffix(".vjp"))
     made = make(op, template, avals) if make is not None and avals else None
     stats.counters.untraced += made is not None

@@ -1,4 +1,4 @@
-"""Sliding windows: pooling, its gradients, and convolution as one matrix product."""
+"""Rules of sliding windows: pooling, its gradients, and convolution by oneDNN or as a matrix product."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -24,12 +24,15 @@ from jtorch.engine.host.shape import pad
 from jtorch.ops import _onednn
 from jtorch.ops.promotion import opmath
 
-PATCH_LIMIT = 1 << 24       # elements of the patches of a convolution; larger ones are worth compiling
-WINDOW_LIMIT = 1 << 10      # positions in a window that are visited one by one
+# Upper limit in elements for the patches of a convolution. A larger limit leaves fewer convolutions to the compiler, and takes
+# more memory.
+PATCH_LIMIT = 1 << 24
+# Upper limit for the positions in a window, each of which is a NumPy call. A larger limit leaves fewer poolings to the compiler.
+WINDOW_LIMIT = 1 << 10
 
 
 def _padder(shape, padding, dilation) -> tuple[Callable, tuple[int, ...]]:
-    """What pads an array by ``padding`` around and ``dilation - 1`` between, and the shape it gives."""
+    """Return a function that pads an array by ``padding`` around and ``dilation - 1`` between, and the padded shape."""
     config = [(low, high, d - 1) for (low, high), d in zip(padding, dilation, strict=True)]
     new = tuple(low + high + max(0, (n - 1) * (inner + 1) + 1)
                 for n, (low, high, inner) in zip(shape, config, strict=True))
@@ -39,7 +42,7 @@ def _padder(shape, padding, dilation) -> tuple[Callable, tuple[int, ...]]:
 
 
 def _offsets(e_params, out_shape) -> list[tuple[slice, ...]]:
-    """For each position in the window, where its elements lie in the padded operand."""
+    """Return, for each position in the window, the index of its elements in the padded operand."""
     window, strides = e_params["window_dimensions"], e_params["window_strides"]
     dilation = e_params.get("window_dilation") or (1,) * len(window)
     require(prod(window) <= WINDOW_LIMIT)
@@ -71,7 +74,10 @@ def _reduce_window(e: Equation) -> Callable:
 
 
 def _selected(x: np.ndarray, offsets: list, prefers: np.ufunc) -> np.ndarray:
-    """For each window, which of its positions is selected: the first that no later one is preferred to."""
+    """Return the selected position of each window.
+
+    A later position replaces the selected one unless ``prefers`` holds for the selected element.
+    """
     best = x[offsets[0]]
     chosen = np.zeros(best.shape, np.intp)
     for k, at in enumerate(offsets[1:], 1):
@@ -163,13 +169,13 @@ def _conv(e: Equation) -> Callable:
 @rule("onednn_convolution")
 def _by_onednn(e: Equation) -> Callable:
     kind, geometry = e.params["kind"], e.params["geometry"]
-    require(_onednn.is_quick(kind, geometry))       # it was not known where a size was left open
+    require(_onednn.is_quick(kind, geometry))       # the check was not possible while a size was open
     stats.counters.onednn += 1
     return _onednn.host_function(kind, geometry)
 
 
 def _patches(x: np.ndarray, kernel, out_space, strides, dilation) -> np.ndarray:
-    """A view (n, c, spots…, taps…) of a padded operand (n, c, space…)."""
+    """Return a view (n, c, spots…, taps…) of a padded operand (n, c, space…)."""
     steps = x.strides[2:]
     moves = [s * k for s, k in zip(steps, strides, strict=True)] + [s * k for s, k in zip(steps, dilation, strict=True)]
     return as_strided(x, (*x.shape[:2], *out_space, *kernel), (*x.strides[:2], *moves), writeable=False)
