@@ -1,6 +1,6 @@
-"""``python -m benchmarks [--rounds N] [--only WORDS] [--json FILE] [--picture FILE]``: a table of ratios.
+"""Print a table of time ratios: ``python -m benchmarks [--rounds N] [--only WORDS] [--json FILE] [--picture FILE]``.
 
-``--memory``, ``--cold`` and ``--stalls`` measure other things instead.
+``--memory``, ``--cold`` and ``--stalls`` measure memory, whole short programs and waits instead.
 """
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from benchmarks.larger import CONVOLUTIONS
 from benchmarks.measure import Result, geometric_mean, measure
 from benchmarks.workloads import WORKLOADS
 
-MEAN_BARS = (0.75, 1.4)     # Limits for the means: of PyTorch's time, and of jax.jit's.
+# Upper limits for the mean ratios of jtorch's time to PyTorch's, and to that of jax.jit. Larger limits accept slower results.
+MEAN_BARS = (0.75, 1.4)
 
 
 def _row(r: Result) -> str:
@@ -25,7 +26,7 @@ def _row(r: Result) -> str:
 
 
 def _means(results: list[Result]) -> tuple[str, bool]:
-    """The row of geometric means, and whether they are within their bars."""
+    """Return the row of geometric means, and whether the means are within their limits."""
     results = [r for r in results if not r.name.startswith(CONVOLUTIONS)]
     of_torch = geometric_mean([r.of_torch for r in results])
     of_jax = geometric_mean([r.of_jax for r in results if r.of_jax is not None])
@@ -35,7 +36,7 @@ def _means(results: list[Result]) -> tuple[str, bool]:
 
 
 def main() -> int:
-    """Runs the workloads; the status says whether all bars were met."""
+    """Run the workloads. Return 0 if all ratios are within their limits, else 1."""
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help="a regular expression: the workloads to run")

@@ -1,8 +1,8 @@
-"""``scripts/bench --cold [--rounds N] [--only WORDS]``: whole short programs, each in a process of its own.
+"""Time whole short programs, each in its own process: ``scripts/bench --cold [--rounds N] [--only WORDS]``.
 
-The time of a program is that of its process, from start to end, import and compiling included; jtorch begins with an empty
-cache of programs ("cold") and then with what the first run left there ("warm"). The longest wait is the longest step, a step
-the median of the last quarter of them, memory the largest that the process held.
+The time of a program is the time of its process, with import and compiling. A "cold" run of jtorch begins with an empty
+program cache, and a "warm" run uses the cache of the cold run. The longest wait is the longest step. The time of a step is the
+median of the last quarter of the steps. Memory is the peak of the process.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from benchmarks.measure import geometric_mean
 
 
 class Run(NamedTuple):
-    """Seconds, and MiB."""
+    """The figures of a run: times in seconds, memory in MiB. ``last`` is the last number of the program."""
 
     whole: float
     wait: float
@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
 
 def run(library: str, name: str, cache: str) -> Run:
-    """One process."""
+    """Run a program with a library in a process of its own. ``cache`` is the folder of the program cache."""
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-m", "benchmarks.cold", library, name], text=True,
                           stdout=subprocess.PIPE, check=True, env=environment() | {"JTORCH_CACHE": cache})
@@ -53,7 +53,7 @@ def timed(library: str, program: Callable[[Any], Iterable[float]]) -> tuple[list
 
 
 def _here(library: str, name: str) -> None:
-    """What such a process does."""
+    """Run a program in this process, and print its figures as JSON."""
     from benchmarks.memory import _status
     from benchmarks.programs import PROGRAMS
     times, last = timed(library, PROGRAMS[name])
@@ -65,7 +65,7 @@ def _median(runs: list[Run]) -> Run:
 
 
 def _compared(name: str, rounds: int) -> tuple[Run, Run, Run]:
-    """PyTorch's, jtorch's cold, jtorch's warm: medians."""
+    """Return the medians of PyTorch's runs, of jtorch's cold runs, and of jtorch's warm runs."""
     found: list[list[Run]] = [[], [], []]
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as cache:
@@ -75,9 +75,9 @@ def _compared(name: str, rounds: int) -> tuple[Run, Run, Run]:
 
 
 def main(only: str, rounds: int) -> None:
-    """Prints the table."""
+    """Print the table."""
     from benchmarks.programs import PROGRAMS
-    # The import writes the bytecode.
+    # The import writes the bytecode, so that no measured process compiles Python.
     subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())
     print(f"{'':45} {'whole program, s':^31} {'longest wait, s':^23} {'a step, ms':^21} {'peak, MiB':^20}")
     print(f"{'':45}" + " PyTorch cold  /   warm  /   PyTorch  cold   warm   PyTorch jtorch  /    PyTorch jtorch  /")

@@ -1,8 +1,8 @@
-"""``python -m benchmarks.first_use [--programs DIR]``: what a person feels before anything is compiled.
+"""Measure start-up and first use: ``python -m benchmarks.first_use [--programs DIR]``.
 
-Each figure comes from fresh processes: importing the library, the first result of 100 different calls, the first training
-step, the time until steps run at full speed, text and training steps of which each has a new length, and the wall time of
-whole programs written for PyTorch.
+Each figure comes from fresh processes: the import, the first results of many different calls, the first training step, the
+time until steps run at full speed, generation and training with a new length in each step, and the wall time of whole programs
+written for PyTorch.
 """
 from __future__ import annotations
 
@@ -73,17 +73,17 @@ ROWS = ("import", "first results of {n} calls", "first training step", "steps un
 
 
 def calls() -> list[str]:
-    """The expressions, one call or two each."""
+    """Return the expressions, each with one or two calls."""
     return [c.strip() for line in CALLS.strip().splitlines() for c in line.split("; ")]
 
 
 def environment() -> dict[str, str]:
-    """That of the processes: bytecode is kept from one to the next, as that of installed packages is."""
+    """Return the environment of the processes. They keep bytecode, as installed packages do."""
     return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {"MPLBACKEND": "agg"}
 
 
 def probe(library: str) -> list[float]:
-    """The figures of two fresh processes."""
+    """Return the figures of two fresh processes, in the order of ``ROWS``."""
     figures = []
     for code in (PROBE.format(library=library, calls=calls()), VARYING.format(library=library)):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
@@ -99,20 +99,20 @@ def _wall(command: list[str], folder: Path) -> float:
 
 
 def programs(folder: Path) -> tuple[float, float]:
-    """The wall time of all programs in a folder, run with PyTorch and with jtorch."""
+    """Return the seconds of all programs in a folder, run with PyTorch and with jtorch."""
     scripts = sorted(folder.glob("*.py"))
     return (sum(_wall([sys.executable, str(s)], folder) for s in scripts),
             sum(_wall([sys.executable, "-m", "jtorch", str(s)], folder) for s in scripts))
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser("python -m benchmarks.first_use", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--programs", type=Path, help="a folder of programs written for PyTorch")
     given = parser.parse_args()
     found: dict[str, list] = {"torch": [], "jtorch": []}
-    # The import writes the bytecode.
+    # The import writes the bytecode, so that no measured process compiles Python.
     subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())
     for _ in range(given.rounds):
         for library, rows in found.items():

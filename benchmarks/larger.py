@@ -19,7 +19,7 @@ class _Kind(NamedTuple):
     transposed: bool = False
 
     def function(self, torch: Any) -> Any:
-        """PyTorch's or jtorch's."""
+        """Return the convolution function of a library."""
         return getattr(torch.nn.functional, f"conv{'_transpose' if self.transposed else ''}{len(self.size) - 2}d")
 
 
@@ -42,7 +42,7 @@ KINDS = (
 
 
 def _convolution(kind: _Kind, wanted: str) -> Any:
-    """The convolution, or the gradient of what is wanted with it."""
+    """Return the steps of a convolution and its gradient of ``wanted``: "input", "filters", or "nothing" for forward only."""
     def make(torch: Any) -> Step:
         x = torch.tensor(_numbers(*kind.size), requires_grad=wanted == "input")
         w = torch.tensor(0.05 * _numbers(*kind.filters), requires_grad=wanted == "filters")
@@ -61,7 +61,7 @@ def _convolution(kind: _Kind, wanted: str) -> Any:
 
 
 def transformer_layers(nn: Any, width: int) -> type:
-    """A module that has what a block of a transformer has, and no forward."""
+    """Return a module class with the layers of a transformer block, without a forward."""
     class Layers(nn.Module):
         def __init__(self):
             super().__init__()
@@ -73,7 +73,7 @@ def transformer_layers(nn: Any, width: int) -> type:
 
 def gpt(torch: Any, layers: int = 4, width: int = 96, batch: int = 12, length: int = 64, heads: int = 4,
         vocabulary: int = 100) -> Step:
-    """A training step of a GPT with AdamW."""
+    """Return a training step of a GPT with AdamW."""
     nn = torch.nn
     fn = nn.functional
 
@@ -96,7 +96,7 @@ def gpt(torch: Any, layers: int = 4, width: int = 96, batch: int = 12, length: i
 
 
 def _indexed(torch: Any) -> Step:
-    """A hundred elements, each written by itself."""
+    """Return a step that writes a hundred elements, one by one."""
     e, w = torch.zeros(100), torch.tensor(_numbers(100))
 
     def step():

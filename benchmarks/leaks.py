@@ -1,4 +1,4 @@
-"""Loops in which nothing may pile up: what a process holds after 100,000 turns is what it held after the first few thousand."""
+"""Loops whose memory must not grow: after many turns a process must hold no more than after the warm-up."""
 from __future__ import annotations
 
 import gc
@@ -22,7 +22,7 @@ def _net() -> Any:
 
 
 def training() -> Callable[[int], None]:
-    """Steps of Adam whose loss is read now and then."""
+    """Return a training step with Adam, which reads the loss in every hundredth turn."""
     net, x, y = _net(), torch.rand(4, 8), torch.rand(4, 4)
     optimizer = torch.optim.Adam(net.parameters())
 
@@ -37,7 +37,7 @@ def training() -> Callable[[int], None]:
 
 
 def dropped_graphs() -> Callable[[int], None]:
-    """Graphs that no backward ever walks."""
+    """Return a step that makes a graph without a backward."""
     net, x = _net(), torch.rand(4, 8)
 
     def step(i: int) -> None:
@@ -46,7 +46,7 @@ def dropped_graphs() -> Callable[[int], None]:
 
 
 def inference_without_a_read() -> Callable[[int], None]:
-    """Results that nobody looks at."""
+    """Return a step of inference whose result is not read."""
     net, x = _net(), torch.rand(4, 8)
 
     def step(i: int) -> None:
@@ -56,7 +56,7 @@ def inference_without_a_read() -> Callable[[int], None]:
 
 
 def exceptions() -> Callable[[int], None]:
-    """Errors half-way through a graph, and in a backward that uses what was written to."""
+    """Return a step with an error within a forward, or in the backward of an overwritten tensor."""
     net, x, wrong = _net(), torch.rand(4, 8), torch.rand(3, 3)
 
     def step(i: int) -> None:
@@ -75,7 +75,7 @@ def exceptions() -> Callable[[int], None]:
 
 
 def views_and_writes() -> Callable[[int], None]:
-    """Writes through views of a tensor that has a history, NumPy's among them."""
+    """Return a step that writes through views of a tensor with a graph, and through a NumPy view."""
     w, room = torch.rand(4, 4, requires_grad=True), torch.zeros(4, 4)
 
     def step(i: int) -> None:
@@ -90,7 +90,7 @@ def views_and_writes() -> Callable[[int], None]:
 
 
 def lengths_that_vary() -> Callable[[int], None]:
-    """More shapes than the caches of kernels keep."""
+    """Return a step whose shapes are more than the kernel caches keep."""
     w = torch.ones((), requires_grad=True)
 
     def step(i: int) -> None:
@@ -104,12 +104,12 @@ LOOPS: dict[str, Callable[[], Callable[[int], None]]] = {
 
 
 def resident() -> int:
-    """The bytes of memory that the process holds."""
+    """Return the resident memory of the process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _settled() -> int:
-    """What is resident when garbage is gone, and what glibc keeps of free memory for next time."""
+    """Return the resident memory in bytes, after a garbage collection and after glibc has returned free memory."""
     engine.end()
     gc.collect()
     memory.trim()
@@ -117,19 +117,19 @@ def _settled() -> int:
 
 
 def alive() -> dict[str, int]:
-    """How many of the package's objects are alive that calls make."""
+    """Return the number of live objects of each class in ``KEPT``."""
     engine.end()
     gc.collect()
     counts = dict.fromkeys([kind.__name__ for kind in KEPT], 0)
     for o in gc.get_objects():
         for kind in KEPT:
-            if issubclass(type(o), kind):       # isinstance would ask proxies of other libraries, and some of these warn.
+            if issubclass(type(o), kind):       # isinstance would read __class__ of other libraries' proxies, which may warn.
                 counts[kind.__name__] += 1
     return counts
 
 
 def grown(loop: Callable[[], Callable[[int], None]], warm_up: int, steps: int) -> tuple[int, dict[str, int]]:
-    """The bytes by which a loop has grown after its warm-up, and the objects that are left of it when it is over."""
+    """Return a loop's growth in bytes after its warm-up, and the numbers of objects that it leaves alive."""
     before = alive()
     step = loop()
     for i in range(warm_up):
@@ -144,7 +144,7 @@ def grown(loop: Callable[[], Callable[[int], None]], warm_up: int, steps: int) -
 
 
 def chain(length: int) -> float:
-    """A chain of that many calls, forward and backward; its gradient."""
+    """Run a chain of ``length`` calls forward and backward, and return its gradient."""
     x = torch.ones((), requires_grad=True)
     y = x
     for _ in range(length):

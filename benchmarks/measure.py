@@ -1,4 +1,4 @@
-"""Interleaved rounds of several step functions, and the medians of their times and ratios."""
+"""Time step functions in interleaved rounds, and take the medians of times and of ratios."""
 from __future__ import annotations
 
 import resource
@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks.workloads import Step, Workload
 
-WARM_UP = 60        # Lower limit of warm-up steps, while jtorch compiles.
-PATIENCE = 20.0     # Upper limit in seconds for a warm-up with compilations.
+WARM_UP = 60        # Lower limit for the warm-up steps. A larger limit gives jtorch more steps to compile.
+PATIENCE = 20.0     # Upper limit in seconds for a warm-up. A larger limit waits longer for the last compilations.
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,16 @@ class Result:
     of_torch: float
     of_jax: float | None
     within_bars: bool | None
-    torch_faults: float         # Pages per step that the system provided. Other work on the machine does not change them.
+    torch_faults: float         # Page faults per step. Other work on the machine does not change them.
     jtorch_faults: float
 
     def as_dict(self) -> dict:
-        """For JSON."""
+        """Return the fields as a dict, for JSON."""
         return asdict(self)
 
 
 def geometric_mean(ratios: list[float]) -> float:
-    """The mean of ratios; NaN of none."""
+    """Return the geometric mean of ratios; NaN for an empty list."""
     return statistics.geometric_mean(ratios) if ratios else float("nan")
 
 
@@ -47,7 +47,7 @@ def _seconds(step: Step, n: int) -> float:
 
 
 def _faults(step: Step, n: int) -> float:
-    """Page faults a step."""
+    """Return the page faults per step."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(n):
         step()
@@ -55,7 +55,10 @@ def _faults(step: Step, n: int) -> float:
 
 
 def _warm_up(step: Step, n: int, compiled: Callable[[], int]) -> None:
-    """Runs ``n`` steps, and again until nothing more is compiled in so many. What that costs, ``first_use`` measures."""
+    """Run ``n`` steps, again and again until ``n`` steps compile nothing more.
+
+    ``first_use`` measures the time of such a warm-up.
+    """
     until, before = time.perf_counter() + PATIENCE, -1
     while compiled() != before and time.perf_counter() < until:
         before = compiled()
@@ -71,13 +74,16 @@ def _check_agreement(name: str, steps: list[Step]) -> None:
 
 
 def _round(steps: list[Step], n: int, first: int) -> list[float]:
-    """Microseconds of each. Another one begins each round, since what has just run leaves threads and caches behind."""
+    """Return microseconds per step of each function. ``first`` is the function that runs first.
+
+    Each round has another first function, since a function changes the caches and threads that the next function finds.
+    """
     taken = {i: _seconds(steps[i], n) * 1e6 for i in [*range(first, len(steps)), *range(first)]}
     return [taken[i] for i in range(len(steps))]
 
 
 def measure(workload: Workload, torch, jtorch, rounds: int) -> Result:
-    """Times a workload in interleaved rounds."""
+    """Time a workload in interleaved rounds."""
     steps = [workload.eager(torch), workload.eager(jtorch)]
     steps += [workload.jitted()] if workload.jitted is not None else []
     _check_agreement(workload.name, steps)

@@ -1,4 +1,4 @@
-"""``scripts/bench --memory``: peak memory of training against PyTorch's, and loops in which nothing may pile up."""
+"""Compare peak memory with PyTorch's, and look for loops that grow: ``scripts/bench --memory``."""
 from __future__ import annotations
 
 import os
@@ -10,15 +10,15 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-MEMORY_BAR = 1.3        # Limit for the ratio to PyTorch's peak.
-GROWTH_BAR = 16 << 20   # Growth in bytes that a loop may have after its warm-up.
-SLOW = {"exceptions", "lengths that vary"}      # These take milliseconds a turn, so they run a tenth of the turns.
-WARM_UP = {"lengths that vary": 12_000}         # Warm-up turns; fewer do not fill the caches.
-STEPS, SECONDS = 30, 5  # The peak is taken after so many steps or seconds of a workload, whichever takes longer.
+MEMORY_BAR = 1.3        # Upper limit for the ratio to PyTorch's peak. A larger limit accepts more memory.
+GROWTH_BAR = 16 << 20   # Upper limit in bytes for the growth of a loop after its warm-up. A larger limit accepts larger leaks.
+SLOW = {"exceptions", "lengths that vary"}      # Names of slow loops, which run a tenth of the turns.
+WARM_UP = {"lengths that vary": 12_000}         # Warm-up turns of a loop, which must fill the caches. The others have fewer.
+STEPS, SECONDS = 30, 5  # A workload runs for so many steps and seconds at least. Larger values take longer and find later peaks.
 
 
 def main(only: str = "", steps: int = 100_000) -> int:
-    """Prints both tables; the status says whether all bars were met."""
+    """Print both tables. Return 0 if all figures are within their limits, else 1."""
     return max(_peaks(only), _loops(only, steps))
 
 
@@ -43,7 +43,7 @@ def _peaks(only: str) -> int:
 
 
 class Memory(NamedTuple):
-    """MiB that a process held after the import, at most, and at its end."""
+    """The resident memory of a process in MiB: after the import, at its peak, and at its end."""
 
     imported: float
     peak: float
@@ -51,7 +51,7 @@ class Memory(NamedTuple):
 
     @property
     def above(self) -> float:
-        """What came after the import."""
+        """The peak above the memory after the import."""
         return self.peak - self.imported
 
     def __str__(self):
@@ -66,7 +66,7 @@ def _measured(workload: str, library: str, cache: str) -> Memory:
 
 
 def _run_one(library: str, name: str) -> None:
-    """What a process of ``_measured`` does."""
+    """Run a workload in this process, and print its memory. ``_measured`` starts such processes."""
     if library == "jtorch":
         import jtorch as xp
     else:
@@ -83,7 +83,7 @@ def _run_one(library: str, name: str) -> None:
 
 
 def _status(field: str) -> float:
-    """A line of Linux's account of this process, in MiB. (getrusage's peak would begin with that of the parent.)"""
+    """Return a field of ``/proc/self/status`` in MiB. The peak of ``getrusage`` would include the parent's."""
     found = re.search(rf"^{field}:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
     assert found is not None
     return int(found[1]) / 1024

@@ -1,4 +1,4 @@
-"""Workloads made of modules: what people train, as they write it."""
+"""Workloads made of modules: models and training steps as users write them."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,7 +9,7 @@ from benchmarks.workload import Step, Workload, adam, cross_entropy
 
 
 def training(optimizer: Any, loss_of: Any) -> Step:
-    """Training steps, which give their losses."""
+    """Return a training step, which returns its loss."""
     def step():
         optimizer.zero_grad()
         loss = loss_of()
@@ -56,7 +56,7 @@ def _block(nn: Any, i: int, o: int, stride: int) -> Any:
 
 
 def resnet18(torch: Any, batch: int = 16, size: int = 32, classes: int = 10) -> Step:
-    """He and others' ResNet-18, whose beginning is smaller for small images."""
+    """Return a training step of ResNet-18 (He and others). Images below 128 pixels get a 3x3 first layer without pooling."""
     nn = torch.nn
     torch.manual_seed(0)
     blocks = [_block(nn, i, o, s) for i, o, s in ((64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2),
@@ -153,7 +153,7 @@ def _language_model(torch: Any, layers: int, width: int = 64, vocabulary: int = 
 
 
 def language_model_step(torch: Any, layers: int, lengths: tuple[int, ...] = (32,)) -> Step:
-    """A training step of a language model, each with a batch of the next of these lengths."""
+    """Return a training step of a language model. Each step has a batch of the next of ``lengths``."""
     fn = torch.nn.functional
     model = _language_model(torch, layers)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
@@ -174,7 +174,7 @@ def language_model_step(torch: Any, layers: int, lengths: tuple[int, ...] = (32,
 
 
 def generation(torch: Any, count: int = 64, layers: int = 2, width: int = 64) -> Step:
-    """``count`` tokens, each from a sequence that is one longer."""
+    """Return a step that generates ``count`` tokens without a cache, so that each sequence is one token longer."""
     model = _language_model(torch, layers, width, longest=count + 16)
     model.eval()
     start = torch.zeros(1, 1, dtype=torch.long)
@@ -189,7 +189,7 @@ def generation(torch: Any, count: int = 64, layers: int = 2, width: int = 64) ->
     return step
 
 
-# ---------------------------------------------------------------- loops that are not the plain one
+# ---------------------------------------------------------------- other loops
 
 def _mlp(torch: Any) -> Any:
     nn = torch.nn
@@ -207,7 +207,7 @@ def _inference(torch: Any) -> Step:
 
 
 def _control_flow(torch: Any) -> Step:
-    """How often a layer is applied depends on the data, as in adaptive computation."""
+    """Return a step that applies a layer a number of times that depends on the data, as in adaptive computation."""
     nn = torch.nn
     model, head, optimizer = _mlp(torch), nn.Linear(10, 64), None
     optimizer = torch.optim.SGD([*model.parameters(), *head.parameters()], lr=0.01)

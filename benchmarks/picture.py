@@ -1,11 +1,11 @@
-"""A bar chart of the ratios, as a file."""
+"""Draw a bar chart of the ratios into a file."""
 from __future__ import annotations
 
 from benchmarks.measure import Result
 
 
 def draw(results: list[Result], file: str) -> None:
-    """Draws jtorch's time relative to PyTorch's and, where there is one, to hand-written jax.jit's; shorter is faster."""
+    """Draw jtorch's time relative to PyTorch's, and to that of ``jax.jit`` if measured. Shorter bars are faster."""
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
-"""Short programs as people start them, each a generator: it yields once a step, behind the reading of a number.
+"""Short programs as users start them. Each is a generator, which reads a number in each step and then yields it.
 
-They build the model, make the data and train (or generate) inside the generator, so that a process that runs one of them
-pays for all of it.
+A program builds its model, makes its data and trains (or generates) inside the generator. So the time of its process includes
+all this work.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Program = Callable[[Any], Iterator[float]]
 
 
 def _steps(make: Callable[[Any], Callable[[], float]], count: int, torch: Any) -> Iterator[float]:
-    """``count`` turns of a step."""
+    """Yield the results of ``count`` steps."""
     step = make(torch)
     for _ in range(count):
         yield step()
@@ -29,7 +29,7 @@ def _fit(optimizer: Any, loss_of: Callable[[], Any], count: int) -> Iterator[flo
 # ---------------------------------------------------------------- images
 
 def _bottleneck(nn: Any, i: int, width: int, stride: int) -> Any:
-    """1x1, 3x3, 1x1, with four times the width behind it."""
+    """Return a bottleneck block: 1x1, 3x3 and 1x1 convolutions, the last with four times the width."""
     class Bottleneck(nn.Module):
         def __init__(self):
             super().__init__()
@@ -54,7 +54,7 @@ def _resnet(torch: Any, blocks: Any, features: int, first: Any, size: int, batch
 
 
 def _small_resnet(torch: Any, count: int = 30) -> Iterator[float]:
-    """Of three stages for small images."""
+    """Train a ResNet of three stages for small images."""
     nn = torch.nn
     torch.manual_seed(0)
     sizes = ((16, 16, 1), (16, 16, 1), (16, 32, 2), (32, 32, 1), (32, 64, 2), (64, 64, 1))
@@ -126,7 +126,7 @@ def _vae(torch: Any, count: int = 300) -> Iterator[float]:
 # ---------------------------------------------------------------- sequences
 
 def cached_generation(torch: Any, count: int = 200, layers: int = 4, width: int = 128, heads: int = 4) -> Iterator[float]:
-    """A token a turn, with the keys and values of those before it."""
+    """Generate a token in each turn, with cached keys and values of the earlier tokens."""
     nn = torch.nn
     torch.manual_seed(0)
 
@@ -160,10 +160,10 @@ def _lstm(torch: Any, count: int = 200) -> Iterator[float]:
                     lambda: nn.functional.cross_entropy(head(lstm(x)[0][:, -1]), y), count)
 
 
-# ---------------------------------------------------------------- loops of one's own
+# ---------------------------------------------------------------- custom loops
 
 def _reinforce(torch: Any, episodes: int = 30) -> Iterator[float]:
-    """A policy at batch 1, in a world of numbers; one step is an episode, whose length differs."""
+    """Train a policy at batch 1 in a simulated world. A step is an episode, and the lengths of episodes differ."""
     nn = torch.nn
     torch.manual_seed(0)
     policy = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 2))
@@ -191,7 +191,7 @@ def _reinforce(torch: Any, episodes: int = 30) -> Iterator[float]:
 
 
 def _ode(torch: Any, count: int = 60) -> Iterator[float]:
-    """A neural ordinary differential equation, 20 steps of Runge and Kutta."""
+    """Train a neural ordinary differential equation by 20 Runge-Kutta steps."""
     nn = torch.nn
     torch.manual_seed(0)
     field = nn.Sequential(nn.Linear(2, 50), nn.Tanh(), nn.Linear(50, 2))

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.ranks``: two processes of one core each against one, and an all-reduce, beside PyTorch's gloo.
+"""Compare two processes of one core each with one process, and an all-reduce with gloo's: ``python -m benchmarks.ranks``.
 
-A step of DistributedDataParallel should take what one process takes with a rank's batch, on one core, and what the all-reduce
-of its gradients takes alone. Times are medians of rank 0's steps.
+A step of DistributedDataParallel should take no longer than the sum of two times: the step of one process with a rank's batch
+on one core, and an all-reduce of the gradients. Times are medians of rank 0's steps.
 """
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from typing import Any
 
 from benchmarks.models import training
 
-SIZES = (1, 1_000, 100_000, 1_000_000, 25_000_000)      # Numbers of float32 in an all-reduce.
+SIZES = (1, 1_000, 100_000, 1_000_000, 25_000_000)      # Elements of an all-reduce, in float32.
 WIDTHS = (512, 1024, 1024, 1024, 64)
 BATCH = 128     # Batch size of a rank.
 
 
 def _median(step: Callable[[], Any], turns: int, before: int) -> float:
-    """Seconds."""
+    """Return the median seconds of ``turns`` steps, after ``before`` warm-up steps."""
     times = []
     for _ in range(before + turns):
         start = time.perf_counter()
@@ -40,7 +40,7 @@ def _training(torch: Any, model: Any) -> Callable[[], float]:
 
 
 def _here(library: str) -> None:
-    """What a process does: on a core of its own, it prints its figures as JSON."""
+    """Measure in this process, on a core of its own, and print the figures as JSON."""
     rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[rank]})
     import importlib
@@ -64,7 +64,7 @@ def _here(library: str) -> None:
 
 
 def measured(library: str, ranks: int) -> dict[str, float]:
-    """What rank 0 of a job prints: seconds by the number of floats of an all-reduce, and of a step."""
+    """Run a job, and return the figures of rank 0: seconds of a step, and of all-reduces by their number of elements."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -77,7 +77,7 @@ def measured(library: str, ranks: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Prints the tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser("python -m benchmarks.ranks", description=__doc__)
     parser.add_argument("--library", choices=("torch", "jtorch"), help=argparse.SUPPRESS)
     given = parser.parse_args()

@@ -1,8 +1,8 @@
-"""``scripts/bench --stalls [--rounds N] [--only WORDS]``: programs that nobody tuned for, and how long they stand still.
+"""Time the waits of programs without any tuning: ``scripts/bench --stalls [--rounds N] [--only WORDS]``.
 
-Each runs in a process of its own, with an empty cache. The whole time is that of the process, import included. Then come the
-first turn, the longest later one with its beginning (seconds after the first turn began), and a late turn (the median of the
-last quarter). Programs are in ``stalls_images``, ``stalls_loops`` and ``stalls_nets``.
+Each program runs in a process of its own, with an empty cache. The whole time is the time of the process, with the import. The
+other columns are the first turn, the longest later turn with its start in seconds, and a late turn: the median of the last
+quarter. Programs are in ``stalls_images``, ``stalls_loops`` and ``stalls_nets``.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROGRAMS: dict[str, Program] = {**IMAGES, **LOOPS, **NETS}
 
 
 class Run(NamedTuple):
-    """Seconds; ``last`` is the last number that the program gave."""
+    """The figures of a run in seconds. ``last`` is the last number of the program."""
 
     whole: float
     first: float
@@ -38,7 +38,7 @@ class Run(NamedTuple):
 
 
 def run(library: str, name: str) -> Run:
-    """Run a program in a process."""
+    """Run a program with a library in a process of its own."""
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-m", "benchmarks.stalls", library, name], text=True, check=True,
                           stdout=subprocess.PIPE, env=environment() | {"JTORCH_CACHE": "0"})
@@ -47,7 +47,7 @@ def run(library: str, name: str) -> Run:
 
 
 def _here(library: str, name: str) -> None:
-    """Do what such a process does."""
+    """Run a program in this process, and print its figures as JSON."""
     (first, *later), last = timed(library, PROGRAMS[name])
     longest = max(range(len(later)), key=later.__getitem__)
     late = statistics.median(later[-len(later) // 4:])
@@ -60,7 +60,7 @@ def _median(runs: Iterable[Run]) -> Run:
 
 def main(only: str, rounds: int) -> None:
     """Print the table."""
-    # The import writes the bytecode.
+    # The import writes the bytecode, so that no measured process compiles Python.
     subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())
     print(f"{'':43}{'whole, s':^24}{'first turn, s':^16}{'longest later, s (at)':^30}{'late turn, ms':^24}")
     print(f"{'':43}" + " PyTorch jtorch  ratio   PyTorch jtorch   PyTorch        jtorch          PyTorch  jtorch ratio")

@@ -1,4 +1,4 @@
-"""What is timed: each workload makes one step function per library, of the same computation from the same numbers."""
+"""The timed workloads. Each makes a step function per library, with the same computation of the same numbers."""
 from __future__ import annotations
 
 import numpy as np
@@ -9,7 +9,7 @@ from benchmarks.workload import Step, Workload, adam, cross_entropy
 
 
 class MLP:
-    """A step of a classifier with Adam, the loss read each step."""
+    """A training step of a classifier with Adam, which reads the loss."""
 
     def __init__(self, batch: int, sizes: tuple[int, ...]):
         rng = np.random.default_rng(0)
@@ -18,7 +18,7 @@ class MLP:
         self.x, self.y = rng.standard_normal((batch, sizes[0])).astype("f"), rng.integers(0, sizes[-1], batch)
 
     def eager(self, torch) -> Step:
-        """For PyTorch and jtorch."""
+        """Return the step for PyTorch or jtorch."""
         fn = torch.nn.functional
         params = [torch.tensor(a, requires_grad=True) for a in self.flat]
         optimizer = torch.optim.Adam(params, lr=1e-3)
@@ -38,7 +38,7 @@ class MLP:
         return step
 
     def jitted(self) -> Step:
-        """For jax.jit, buffers donated. The batch is an argument, as in any training step, not a constant to be folded."""
+        """Return the step for ``jax.jit``, with donated buffers. The batch is an argument, so XLA cannot fold constants."""
         import jax
         import jax.numpy as jnp
         x, y = jnp.array(self.x), jnp.array(self.y)
