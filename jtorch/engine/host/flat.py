@@ -88,7 +88,7 @@ class Flat:
     def _is_least(self, i: int) -> bool:
         """Return whether a value is the constant minus infinity.
 
-        ``jax.numpy.max`` takes the maximum of a row's result and minus infinity, which changes nothing, not even NaN.
+        JAX takes the maximum of minus infinity and a row's maximum, which changes nothing, not even NaN.
         """
         x = self.constants.get(i)
         return x is not None and not x.shape and x.dtype.kind in "fV" and x == -np.inf

@@ -128,7 +128,7 @@ class Size:
         return f"Size({' + '.join(products)})"
 
     def __hash__(self):
-        # JAX's caches compare keys of similar hashes. A hash by address would record other questions in each run.
+        # Hashes decide which sizes JAX's caches compare. Addresses would change the recorded questions from run to run.
         return hash((self.unknowns.number, self.terms))
 
     def __index__(self):
