@@ -182,7 +182,8 @@ def copied(before: Value | None, aval: Aval, array: np.ndarray) -> Value:
 
     NumPy may write to the memory at any time. Comparing is faster than copying, since XLA would copy the new array again.
     """
-    if before is not None and before.aval is aval and _are_equal(engine.host_array(before), array):
+    if before is not None and before.array is not None and before.aval is aval \
+            and _are_equal(engine.host_array(before), array):       # without an array a program has taken its memory
         return before
     return Value(aval, array.copy())
 

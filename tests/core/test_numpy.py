@@ -295,3 +295,12 @@ def test_numpys_bools_are_numbers(xp):
 def test_a_tensor_with_a_graph_and_an_array(xp):
     with pytest.raises(RuntimeError, match="Can't call numpy.. on Tensor that requires grad"):
         xp.ones(2, requires_grad=True) + np.ones(2)
+
+
+def test_a_write_that_fails_keeps_memory_that_numpy_shares(xp):
+    x = xp.arange(24).reshape(2, 3, 4)
+    shared, second = x.numpy(), x.tensor_split((0,), 2)[1]
+    with pytest.raises(RuntimeError, match="shape mismatch"):
+        second[xp.tensor([1]), 0:1:2] = second.clone()
+    second[0, 0, 0] = 7
+    assert shared[0, 0, 0] == 7 and x.sum().item() == 276 + 7
