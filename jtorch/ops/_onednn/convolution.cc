@@ -21,7 +21,8 @@ namespace {
 
 // operations up to which one thread runs a convolution; a larger value leaves more convolutions to one thread
 constexpr double OF_ONE_THREAD = 1e7;
-constexpr int64_t EVEN = 4;             // images per thread from which uneven shares are accepted
+// images per thread from which uneven shares are accepted; a larger value leaves more convolutions to OpenMP
+constexpr int64_t EVEN = 4;
 // the most numbers in the shares' gradients of the filters; a larger value uses more memory
 constexpr int64_t MOST_SUMS = 1 << 24;
 

@@ -62,7 +62,7 @@ struct Gradient {
     }
 
     // Rows of the padded input that have the same remainder by the stride are copied one after another, since each tap reads one
-        // remainder only. Returns the number of rows of each remainder.
+    // remainder only. Returns the number of rows of each remainder.
     int64_t together() const { return rows.places + (rows.taps - 1) * rows.dilation / rows.stride + 1; }
     int64_t laid() const { return rows.stride * together() * columns.places; }
 

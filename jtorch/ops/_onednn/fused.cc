@@ -1,9 +1,9 @@
-// Fused elementwise steps on the host: a list of instructions that is run for each row of its arrays, in shares (shares.h).
+// Fused elementwise steps on the host: an interpreter runs a list of instructions for each row of the arrays, in shares (shares.h).
 //
-// NumPy goes through memory once for each step and makes an array of each result. Here what lies between inputs and outputs
-// stays in the cache. A value is a row of `width` numbers or a single number. The inputs may have fewer rows than there are:
-// row r of the result takes row r modulo their number. Arrays are float32, or bool for masks. Masks between steps are words of
-// all ones or zeros.
+// NumPy reads and writes memory once for each step, and allocates an array for each result. Here intermediate values stay in the
+// cache. A value is a row of `width` numbers or a single number. An input may have fewer rows than the result: row r of the result
+// takes row r modulo the input's rows. Arrays are float32, or bool for masks. Masks between instructions are words of all ones or
+// zeros.
 
 #include <Python.h>
 
@@ -19,9 +19,12 @@ namespace {
 
 #define INSIDE inline __attribute__((always_inline))
 
-constexpr int64_t IN_A_CHUNK = 1024;        // numbers of a row where rows have no meaning: few enough for the first cache
-constexpr int64_t OF_A_SHARE = 1 << 14;     // numbers: with fewer for each, waking another thread costs more
-constexpr int64_t LANES = 16;
+// Numbers in a chunk, which takes the place of a row in a program without rows. Larger chunks leave the first-level cache.
+constexpr int64_t IN_A_CHUNK = 1024;
+// Numbers of a share, for a program of four instructions. Waking a thread for a smaller share costs more than it saves. A larger
+// value uses fewer threads.
+constexpr int64_t OF_A_SHARE = 1 << 14;
+constexpr int64_t LANES = 16;       // numbers that a reduction handles at a time
 
 // ---------------------------------------------------------------- functions of a number
 
@@ -39,7 +42,7 @@ INSIDE float of_bits(int32_t i) {
 
 INSIDE float power_of_two(int32_t n) { return of_bits((n + 127) << 23); }
 
-// After Cephes' expf: 2**n times a polynomial of what is left, which is at most log(2) / 2.
+// Cephes' expf: 2**n times a polynomial of x - n log(2), whose magnitude is at most log(2) / 2.
 INSIDE float exponential(float x) {
     float y = x > 89.0f ? 89.0f : x;
     y = y < -104.0f ? -104.0f : y;
@@ -57,7 +60,7 @@ INSIDE float exponential(float x) {
     return x != x ? x : p * power_of_two(half) * power_of_two(k - half);
 }
 
-// After Cephes' logf.
+// Cephes' logf.
 INSIDE float logarithm(float x) {
     bool is_small = x < 1.17549435e-38f;
     float scaled = is_small ? x * 33554432.0f : x;
@@ -82,7 +85,7 @@ INSIDE float logarithm(float x) {
     return x < 0.0f || x != x ? NAN : found;
 }
 
-// After Cephes' erff up to 1; from there after Abramowitz and Stegun 7.1.26, whose error is 1.5e-7 at most.
+// Cephes' erff up to 1, and Abramowitz and Stegun's formula 7.1.26 beyond, whose error is at most 1.5e-7.
 INSIDE float error_function(float x) {
     float z = x * x, q = 7.853861353153693e-5f;
     q = q * z - 8.010193625184903e-4f;
@@ -101,7 +104,7 @@ INSIDE float error_function(float x) {
     return a < 1.0f ? x * q : y;
 }
 
-// After Cephes' tanhf.
+// Cephes' tanhf.
 INSIDE float hyperbolic_tangent(float x) {
     float a = std::fabs(x), z = x * x, p = -5.70498872745e-3f;
     p = p * z + 2.06390887954e-2f;
@@ -134,7 +137,7 @@ INSIDE float mask(bool is_true) { return of_bits(is_true ? -1 : 0); }
 enum Operation : int32_t {
 #define NAMED(NAME, ...) NAME,
     UNARY(NAMED) BINARY(NAMED) SELECT,
-    SUM, LARGEST, LEAST,        // of a row
+    SUM, LARGEST, LEAST,        // reductions of a row
     FROM_BOOL, TO_BOOL, OPERATIONS
 };
 
@@ -142,7 +145,7 @@ struct Instruction {
     int32_t operation, made, a, b, c;
 };
 
-struct Value {      // where a row of it begins, and whether it is a single number
+struct Value {      // the current row of a value: its address, and whether it is a single number
     char *at;
     bool is_number;
 };
@@ -191,7 +194,7 @@ INSIDE void select(float *__restrict made, int64_t n, const Value &which, const 
     }
 }
 
-// Reduces 16 numbers at a time, then these.
+// Reduces each lane, then the lanes, then the rest of the row.
 template <typename F>
 INSIDE float reduced(const float *x, int64_t n, float start, F f) {
     float lanes[LANES], found = start;
@@ -205,7 +208,7 @@ INSIDE float reduced(const float *x, int64_t n, float start, F f) {
 }
 
 INSIDE float sum(const float *x, int64_t n) {
-    constexpr int64_t IN_A_ROW = 4096;      // numbers added up in float32, whose sums are added up in double
+    constexpr int64_t IN_A_ROW = 4096;      // numbers added in float32 before a sum in double; a larger value rounds more
     double total = 0;
     for (int64_t from = 0; from < n; from += IN_A_ROW)
         total += reduced(x + from, std::min(IN_A_ROW, n - from), 0.0f, [](float a, float b) __attribute__((always_inline)) { return a + b; });
@@ -243,13 +246,13 @@ INSIDE void run(const Instruction &is, const Value *values, int64_t width) {
 
 struct Array {
     char *at;
-    int64_t rows, bytes;        // of a row
+    int64_t rows, bytes;        // the number of rows, and the bytes of a row
     bool is_number;
 };
 
 class Rows : public Shares {
   public:
-    // `arrays` come first among the values; then come `numbers` single numbers, and registers.
+    // The values are the arrays, then `numbers` single numbers, then the registers, in this order.
     Rows(const Instruction *code, int64_t instructions, std::vector<Array> arrays, int64_t numbers, int64_t registers, int64_t rows,
          int64_t width, int64_t last_width, int64_t count)
         : Shares(count), code(code), instructions(instructions), arrays(std::move(arrays)), numbers(numbers), registers(registers),
@@ -310,14 +313,14 @@ class Buffers {
     std::vector<Py_buffer> views;
 };
 
-struct Header {     // of a program, before its instructions
+struct Header {     // the start of a program, followed by its instructions
     int32_t inputs, outputs, numbers, registers, instructions;
 };
 
 }  // namespace
 
-// fuse(program, width, rows, kinds, inputs…, outputs…): `kinds` has a byte for each array, 1 where a row is a single number.
-// A width of 0 stands for rows without meaning; then `rows` is how many numbers there are.
+// fuse(program, width, rows, kinds, inputs…, outputs…) runs a program. `kinds` has a byte for each array: 1 if a row is a single
+// number, else 0. A width of 0 stands for a program without rows; then `rows` is the count of numbers.
 extern "C" PyObject *jtorch_fuse(PyObject *, PyObject *const *given, Py_ssize_t n) {
     if (n < 4 || !PyBytes_Check(given[0]) || !PyBytes_Check(given[3])) {
         PyErr_SetString(PyExc_TypeError, "fuse takes a program, its width, its rows, kinds, and arrays");
@@ -365,7 +368,7 @@ extern "C" PyObject *jtorch_fuse(PyObject *, PyObject *const *given, Py_ssize_t 
     return nullptr;
 }
 
-// The names of the operations, in the order of their numbers.
+// Returns the names of the operations, in the order of their codes.
 extern "C" PyObject *jtorch_operations(PyObject *, PyObject *) {
     static const char *const names[] = {
 #define TEXT(NAME, ...) #NAME,

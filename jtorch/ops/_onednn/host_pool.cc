@@ -12,9 +12,10 @@ using namespace jtorch;
 
 namespace {
 
-constexpr int PATIENCE = 2000;      // looks for a new task before a thread sleeps; about 40 ns each
+// Checks for a new task before a thread sleeps. A larger value wakes threads faster, and keeps cores busy for longer.
+constexpr int PATIENCE = 2000;
 
-bool is_forked = false;     // then the threads are those of the parent, and waiting for them would never end
+bool is_forked = false;     // a forked process lacks the parent's threads, and waiting for them would never end
 
 class Pool {
   public:
@@ -60,7 +61,7 @@ int jtorch::host_threads() {
 }
 
 void jtorch::schedule(std::function<void()> task) {
-    static Pool *pool = new Pool(one.omp_get_max_threads() - 1);     // never destroyed: its threads live as long as the process
+    static Pool *pool = new Pool(one.omp_get_max_threads() - 1);     // never destroyed, since its threads live as long as the process
     pool->add(std::move(task));
 }
 

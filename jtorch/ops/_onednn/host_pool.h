@@ -1,6 +1,6 @@
-// Threads that help where the host computes something in shares (shares.h). In a program XLA's threads do that.
+// A pool of threads that compute shares on the host (shares.h). In a program XLA's threads compute the shares.
 //
-// OpenMP's and OpenBLAS's threads would wait for each other: a thread of OpenBLAS stays awake for 25 ms after a product.
+// The pool replaces OpenMP's threads. Those compete for cores with OpenBLAS's threads, which spin for a while after each product.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,11 @@
 
 namespace jtorch {
 
-int host_threads();     // threads that an op on the host may use; 1 in a forked process
+// Returns the number of threads that an op on the host may use. It is 1 in a forked process.
+int host_threads();
 
-void schedule(std::function<void()> task);      // has a thread of the pool run the task
+// Runs the task in a thread of the pool.
+void schedule(std::function<void()> task);
 
 void prepare_pool_for_forks();
 

@@ -1,4 +1,4 @@
-// Products of float32 matrices on the host, by oneDNN in shares (shares.h): a method of Python's module.
+// Products of float32 matrices on the host. oneDNN computes shares of a product (shares.h). Python calls the product as a method.
 
 #include <Python.h>
 
@@ -10,16 +10,18 @@ using namespace jtorch;
 
 namespace {
 
-constexpr double OF_A_SHARE = 1e6;      // operations at least: about the time it takes to wake a thread
-constexpr int64_t UNIT = 16;            // rows or columns: as many numbers as a register has
+// Operations of a share, whose time is about that of waking a thread. A larger value uses fewer threads.
+constexpr double OF_A_SHARE = 1e6;
+// Rows or columns: shares begin at multiples of it. It is the count of numbers in a register; larger units make shares less even.
+constexpr int64_t UNIT = 16;
 
-// Several matrices of one shape as they lie. Strides are in numbers.
+// Several matrices of one shape, with their layout in memory. Strides count numbers.
 struct Matrices {
     float *at;
     int64_t count, rows, columns, per_matrix, stride;
     bool is_transposed;
 
-    // Whether they have rows, or columns, of neighbouring numbers.
+    // Reads the layout of an array. Returns false unless it is float32 with contiguous rows, or contiguous columns.
     bool take(const Py_buffer &array) {
         int n = array.ndim;
         if (n < 2 || !array.format || array.format[0] != 'f' || array.format[1] || array.itemsize != sizeof(float)) return false;
@@ -64,7 +66,7 @@ class Product : public Shares {
         }
     }
 
-    // Computes rows and columns of a product.
+    // Computes a block of product n: rows from `row` to `row_end`, columns from `column` to `column_end`.
     void multiply(int64_t n, int64_t row, int64_t row_end, int64_t column, int64_t column_end) const {
         if (row == row_end || column == column_end) return;
         CHECKED(dnnl_sgemm, left.is_transposed ? 'T' : 'N', right.is_transposed ? 'T' : 'N', row_end - row, column_end - column,
@@ -93,7 +95,8 @@ bool fit(const Matrices &left, const Matrices &right, const Matrices &made) {
 
 }  // namespace
 
-// multiply(left, right, made): False where the arrays do not lie as oneDNN needs them; then nothing is computed.
+// multiply(left, right, made) writes left @ right into made. It returns False, and computes nothing, for layouts that oneDNN
+// does not take.
 extern "C" PyObject *jtorch_multiply(PyObject *, PyObject *const *given, Py_ssize_t n) {
     if (n != 3) {
         PyErr_SetString(PyExc_TypeError, "multiply takes three arrays");

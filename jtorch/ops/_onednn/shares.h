@@ -72,7 +72,7 @@ class Shares {
     const int64_t count;
 
   private:
-    static constexpr int PATIENCE = 500;        // the number of polls before the thread stops waiting
+    static constexpr int PATIENCE = 500;        // the polls before the thread stops waiting; a larger value waits longer
 
     // Computes shares that no thread has begun. CountDown of the last share runs the rest of the program in this thread.
     void work() {
