@@ -1,7 +1,7 @@
-"""What work costs on the CPU: estimated from the operations and the sizes, never measured while a program runs.
+"""Estimates of what work costs on the CPU, from operations and sizes. Nothing is measured while a program runs.
 
-What is decided by these numbers (see ``policy.py``) is decided alike in each run of a program, whatever else the machine does.
-They were measured once, on 2 cores of an AMD EPYC; being off by two changes when something is compiled, not what it computes.
+So the decisions of ``policy.py`` are the same in each run of a program, whatever else the machine does. The rates are those
+of one machine. An error by a factor of two changes when something is compiled, not its result.
 """
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class Work(NamedTuple):
-    """Seconds that something takes on the host, evaluated with NumPy, and as part of a compiled program; and to be compiled.
+    """Estimated seconds of some work: on the host, in a compiled program, and to compile it.
 
-    ``convolutions``: how many there are in it.
+    ``convolutions`` is the number of convolutions in the work.
     """
 
     host: float
@@ -29,18 +29,27 @@ class Work(NamedTuple):
 
 
 NOTHING = Work(0.0, 0.0)
-COPYING = 0.25e-9           # seconds a byte, into fresh memory from which XLA takes an array
-COMPILING, COMPILING_CONVOLUTION = 0.4e-3, 20e-3       # seconds for an equation, as part of a program
-HOST_STEP = 1e-6            # a NumPy function, before it does anything
-SMALL_PRODUCT = 1 << 21     # floating-point operations: up to here one thread multiplies
-SMALL_RATE, HOST_RATE, COMPILED_RATE = 60e9, 220e9, 125e9       # operations of matrix products a second
-CONVOLUTION_RATE, COMPILED_CONVOLUTION_RATE = 15e9, 80e9        # the host makes patches
-ONEDNN_RATE = 150e9         # on the host and in programs alike
-UNKNOWN_TURNS = 16          # of a loop whose length depends on values
+# Seconds to copy one byte into new memory that XLA can read. A larger value keeps kernels of large arrays on the host.
+COPYING = 0.25e-9
+# Seconds to compile one equation in a program, and one convolution. Larger values compile later.
+COMPILING, COMPILING_CONVOLUTION = 0.4e-3, 20e-3
+# Seconds to call one NumPy function, besides its work. A larger value moves kernels to XLA earlier.
+HOST_STEP = 1e-6
+# Floating-point operations of a matrix product. One thread computes smaller products. Larger: more products use SMALL_RATE.
+SMALL_PRODUCT = 1 << 21
+# Operations per second of small matrix products, and of large ones on the host and in programs. Larger: less estimated work.
+SMALL_RATE, HOST_RATE, COMPILED_RATE = 60e9, 220e9, 125e9
+# Operations per second of convolutions on the host without oneDNN, and in programs. Larger: less estimated work.
+CONVOLUTION_RATE, COMPILED_CONVOLUTION_RATE = 15e9, 80e9
+# Operations per second of oneDNN's convolutions, on the host and in programs. Larger: less estimated work.
+ONEDNN_RATE = 150e9
+# Assumed iterations of a loop whose length depends on values. Larger: more estimated work.
+UNKNOWN_TURNS = 16
 
-# Seconds for each element of the larger of input and output, on the host; a program takes a fraction of it where the host goes
-# through memory once for each operation.
+# CHEAP is the seconds for each element of the larger of inputs and outputs, on the host. FUSED is the fraction of these
+# seconds that a program takes, because XLA fuses operations. Larger values mean more estimated work.
 CHEAP, FUSED = 0.4e-9, 0.25
+# Seconds for each element on the host, for primitives that take longer than CHEAP.
 COSTLY = {
     **dict.fromkeys(["sin", "cos", "tan", "asin", "acos", "atan", "atan2", "cbrt"], 0.8e-9),
     **dict.fromkeys(["exp", "exp2", "tanh", "log", "log2", "logistic", "sqrt", "div"], 2e-9),
@@ -55,14 +64,13 @@ COSTLY = {
     **dict.fromkeys(["lu", "cholesky", "qr", "geqrf", "householder_product", "triangular_solve"], 20e-9),
     **dict.fromkeys(["eig", "eigh", "svd"], 300e-9),
 }
-# What XLA:CPU calls libm for, number by number, where NumPy takes many at once: sines of 65,536 numbers 157 µs, on the host 28.
-# Twice that, since XLA computes them anew in each loop that takes them: a SIREN's step 7.8 ms, call by call 3.9.
-# And what it does not do several at once either: the largest of 1,000 rows of 1,000, and where it is, 1.5 ms, on the host 0.2.
+# Seconds for each element in a program, for primitives that XLA does not vectorize on the CPU and NumPy does. The values for
+# functions of libm are doubled, because XLA computes these functions again in each loop that reads them.
 ONE_BY_ONE = {"sin": 6e-9, "cos": 6e-9, "tan": 12e-9, "asin": 24e-9, "acos": 24e-9, "atan": 8e-9, "atan2": 4e-9, "cbrt": 12e-9,
               "argmax": 1.5e-9, "argmin": 1.5e-9, "cumsum": 5e-9, "cumprod": 5e-9, "cummax": 5e-9, "cummin": 5e-9,
               "cumlogsumexp": 150e-9, "rsqrt": 1.2e-9}
-# What reads or writes some places of its first argument, for each element there: a row of a table of 50,257 takes 10 µs, and not
-# the 60 ms that the table would.
+# Seconds for each element read or written, for primitives that index their first argument. The size of that argument does not
+# count.
 PLACES = {"gather": 1.5e-9, "dynamic_slice": CHEAP, "dynamic_update_slice": CHEAP,
           **dict.fromkeys(["scatter", "scatter-add", "scatter-max", "scatter-min", "scatter-mul", "scatter-sub"], 4e-9)}
 WRITING = frozenset(PLACES) - {"gather", "dynamic_slice"}
@@ -71,19 +79,22 @@ FREE = frozenset({"reshape", "squeeze", "rev", "broadcast_in_dim", "slice", "tra
 
 
 def of_copying(elements: int) -> Work:
-    """The work of a step that copies so many elements."""
+    """Return the work of a step that copies so many elements."""
     seconds = elements * CHEAP
     return Work(HOST_STEP + seconds, seconds * FUSED, COMPILING)
 
 
 def of_places(elements: int, each: float = CHEAP) -> Work:
-    """The work of reading or writing so many elements of an array, which is not copied where nobody else holds it."""
+    """Return the work to read or write so many elements of an array. The array itself is not copied."""
     seconds = elements * each
     return Work(HOST_STEP + seconds, seconds * FUSED, COMPILING)
 
 
 def of_blocks(equations: list[Equation], arrays: int, blocks: int) -> Work:
-    """The work of elementwise equations on so many blocks that stay in the cache; ``arrays`` are read from memory or written."""
+    """Return the work of elementwise equations that run block by block in the cache.
+
+    ``arrays`` is the number of arrays that are read from memory or written to it.
+    """
     each = sum([of_equation(e) for e in equations], NOTHING)
     in_cache = FUSED * sum([COSTLY.get(e.name, CHEAP) for e in equations])
     seconds = (arrays * CHEAP + in_cache) * prod(equations[0].shape)
@@ -91,7 +102,7 @@ def of_blocks(equations: list[Equation], arrays: int, blocks: int) -> Work:
 
 
 def of_equation(e: Equation) -> Work:
-    """The work of one equation of a jaxpr, of known sizes."""
+    """Return the work of one equation of a jaxpr with known sizes."""
     if e.name == "dot_general":
         return of_product(2.0 * prod(e.shape) * _contracted(e))
     if e.name == "conv_general_dilated":
@@ -115,7 +126,7 @@ def _elements(e: Equation) -> int:
 
 
 def of_product(operations: float) -> Work:
-    """The work of a product of matrices that takes so many floating-point operations."""
+    """Return the work of a matrix product of so many floating-point operations."""
     small = operations <= SMALL_PRODUCT
     return Work(HOST_STEP + operations / (SMALL_RATE if small else HOST_RATE),
                 operations / (SMALL_RATE if small else COMPILED_RATE), COMPILING)
@@ -133,7 +144,7 @@ def _convolution(e: Equation) -> float:
 
 
 def _loop(e: Equation) -> Work:
-    """A loop's body, as often as it is run where that is known."""
+    """Return the work of a loop: its body times the iterations, if their number is known."""
     body: Any = e.params["jaxpr" if e.name == "scan" else "body_jaxpr"]
     turns = e.params["length"] if e.name == "scan" else UNKNOWN_TURNS
     elements = sum([prod(v.aval.shape) for eqn in body.jaxpr.eqns for v in eqn.outvars])
