@@ -1,4 +1,4 @@
-"""Calls that were held back, run kernel by kernel: where there is no program for them, or none yet."""
+"""Run held-back calls kernel by kernel, if they have no program or none yet."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -18,15 +18,15 @@ NUMBER_AVALS = {float: aval_of((), np.dtype(np.float64), CPU), int: aval_of((), 
 
 
 def number(x: Any) -> np.ndarray:
-    """A Python number as an array of no dimensions."""
+    """Return a Python number as a 0-dim array."""
     return np.asarray(x, NUMBER_AVALS[x.__class__].np)
 
 
 def run(path: list[State], values: list[Value], numbers: list, budget: Budget, held: bytes | None = None) -> None:
-    """Runs the calls of ``path`` whose results are not there. ``budget`` is the thread's.
+    """Run the calls of ``path`` whose results are not computed. ``budget`` is the thread's.
 
-    A call that raises keeps none of the others from running; the first error is raised behind them. ``held`` says of each slot
-    whether somebody wants it behind the calls; others are let go of behind the last call that takes them.
+    If a call raises, the others run nevertheless, and the first error is raised at the end. ``held`` says for each slot whether
+    it is needed afterwards. The arrays of the others are dropped after the last call that reads them.
     """
     errors = []
     spare = _spare_behind(path, held) if held is not None else {}
@@ -37,7 +37,7 @@ def run(path: list[State], values: list[Value], numbers: list, budget: Budget, h
                 _run(s, values, numbers, budget)
             except Exception as error:
                 errors.append(error)
-        if s in spare and _is_there(s, values):      # or what it takes is kept, for whoever asks again
+        if s in spare and _is_there(s, values):      # If the call has failed, its arguments are kept for another try.
             for i in spare[s]:
                 values[i].array = None
     if errors:
@@ -49,7 +49,7 @@ def _is_there(s: State, values: list[Value]) -> bool:
 
 
 def _spare_behind(path: list[State], held: bytes) -> dict[State, list[int]]:
-    """For calls the slots that none behind it takes, and nobody holds."""
+    """Return for each call the slots that nobody holds and no later call reads."""
     last = {i: s for s in path for i in (*s.args, *range(s.first, s.first + len(s.outs))) if i >= 0 and not held[i]}
     out: dict[State, list[int]] = {}
     for i, s in last.items():
@@ -58,12 +58,12 @@ def _spare_behind(path: list[State], held: bytes) -> dict[State, list[int]]:
 
 
 def _run(s: State, values: list[Value], numbers: list, budget: Budget) -> None:
-    """Runs one call. Wrong values raise behind it, as they do behind a program."""
+    """Run one call. Wrong argument values raise after it has run, as they do after a program."""
     arrays = [values[i].array if i >= 0 else number(numbers[-i - 1]) for i in s.args]
     for k, i in enumerate(s.args[:s.call.op.read_from(s.call.template, len(arrays))]):
-        if i >= 0:      # it may not be there, or be overwritten
+        if i >= 0:      # Only the shape is read, and the array may be missing or overwritten.
             arrays[k] = zero_stride_array(s.kernel.avals[k].shape, s.kernel.avals[k].np)
-    if any([a is None for a in arrays]):        # what it needs has raised an error
+    if any([a is None for a in arrays]):        # A call that makes an argument has raised.
         return
     outs = s.kernel.run(arrays, budget)
     for v, array in zip(values[s.first:s.first + len(s.outs)], outs, strict=True):

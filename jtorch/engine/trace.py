@@ -1,15 +1,16 @@
-"""Traces: what a thread has called since the last end, as a path in a trie of all traces that it has seen.
+"""Traces: the calls of a thread since the last end, as a path in a trie of all traces that the thread has seen.
 
-A call looks itself up among the children of the trace's current state. Where the path leads to a compiled program
-(``state.hot``) calls are held back and run together at the trace's end; a call that leaves the path makes what was
-held back run kernel by kernel, and the rest of the trace runs call by call.
+A call looks itself up among the children of the trace's current state. If the path leads to a compiled program
+(``state.hot``), calls are held back and run together at the trace's end. If a call leaves the path, the held-back calls run
+kernel by kernel, and the rest of the trace runs call by call.
 
-Nothing is lost, wherever an exception or a call of somebody else's (a finalizer's, a signal handler's) comes between:
+An exception can come at any moment, and a finalizer or a signal handler can call ops in the middle of another call. These
+rules keep all results:
 
-- What a trace has noted is what its state says; further entries of its lists are of a call that did not come about. The state
-  changes last. While a call is being noted the trace says so, and a call that finds it like this begins a trace of its own.
-- A trace is taken off its thread before it is run. Its values lead to it, and are computed when they are asked for.
-- A program's results lie with the trace when the call that runs it returns, before an exception can come.
+- The state changes last. A trace has recorded what its state says. Further entries of its lists belong to a call that did not
+  happen. While a call is being recorded, ``noting`` is set. A call that finds it set begins a trace of its own.
+- A trace leaves its thread before it runs. Its values refer to the trace, and are computed when somebody reads them.
+- The trace has a program's results when the C call that runs the program returns. No exception can come before.
 """
 from __future__ import annotations
 
@@ -32,37 +33,40 @@ from jtorch.engine.trie import State, Trie, starts_held
 from jtorch.engine.values import CPU, Aval, Value, aval_of, traced_aval  # noqa: F401  (Aval: for the extension)
 from jtorch.speedups.constants import DEFERRED, EAGER, EMPTY
 
-LOCK = threading.RLock()    # held while a trace's values are assigned, so that another thread may ask for one
+LOCK = threading.RLock()    # Held while a trace's values are assigned, because another thread may read a value.
 NEVER_COMPUTED = "This tensor was never computed: the run of recorded calls that was to compute it raised an error."
 
 
 class Trace:
-    """What one thread has called since the last end. Values carry the trace they were born in, and the last that met them."""
+    """The calls of one thread since the last end.
+
+    A value refers to the trace that made it (``born``), and to the trace that used it last (``stamp``).
+    """
 
     __slots__ = ("after_backward", "begun", "is_done", "launched", "mode", "noting", "numbers", "over", "state", "strayed",
                  "values")
 
     def __init__(self, root: State):
         self.state = root
-        self.values: list[Value] = []       # by slot: what the calls took that was new, and what they gave
+        self.values: list[Value] = []       # Inputs and results of the calls, by slot.
         self.numbers: list = []
         self.mode = EMPTY
-        self.is_done = False                # whether it has ended, and all that was wanted of it is there
-        self.noting = False                 # whether a call is being noted, or was when an exception came
-        self.begun: tuple | None = None     # what has started early, and its results
-        self.launched: tuple | None = None  # a program, and a list that takes what it gives
-        self.after_backward = False         # whether backward has walked since the last call that built a graph
-        self.over: Any = None               # the arguments of the call that is to write into its first one, see record_over
-        self.strayed = 0                    # calls since it has gone where no state is made, see _strays
+        self.is_done = False                # True after the end, once all held values are computed.
+        self.noting = False                 # True while a call is being recorded; it stays True if an exception ends that call.
+        self.begun: tuple | None = None     # The program that has started early, and its results.
+        self.launched: tuple | None = None  # The program that was launched last, and a list for its results.
+        self.after_backward = False         # True if backward has run since the last call that built a graph.
+        self.over: Any = None               # Arguments of the call that may write into its first argument, see record_over.
+        self.strayed = 0                    # Number of calls since the trace makes no more states, see _strays.
 
     def finish(self) -> None:
-        """Lets go of what is not needed once all values that anybody holds are there."""
+        """Mark the trace as done, and drop what is not needed once all held values are computed."""
         self.is_done, self.begun, self.launched = True, None, None
         if self.mode is DEFERRED:
             self.values = self.numbers = None       # type: ignore[assignment]
 
     def settle(self) -> None:
-        """Gives the values what the program launched last has given, if that has not been done."""
+        """Assign the results of the last launched program to the values, unless that has been done."""
         if self.launched is not None:
             program, results = self.launched
             if results:
@@ -70,7 +74,7 @@ class Trace:
             self.launched = None
 
     def roll_back(self, state: State) -> None:
-        """Takes back what was noted since ``state``."""
+        """Remove what was recorded after ``state``."""
         self.noting = True
         n = state.first + len(state.outs)
         for v in self.values[n:]:
@@ -81,17 +85,17 @@ class Trace:
         self.noting = False
 
 
-_left: list[Trie] = []      # of threads that have ended: the next takes it over, as where each request has a thread of its own
+_left: list[Trie] = []      # Tries of threads that have ended. A new thread takes one over.
 
 
 class Recorder:
-    """A thread's current trace, and all it knows of earlier ones."""
+    """A thread's current trace, and the trie of its earlier traces."""
 
     __slots__ = ("cuts", "longest", "trace", "trie")
 
     def __init__(self):
         self.trie = _left.pop() if _left else Trie()
-        self.cuts, self.longest = 0, policy.FIRST_LENGTH        # cuts since the last natural end
+        self.cuts, self.longest = 0, policy.FIRST_LENGTH        # Cuts since the last natural end, and calls before a cut.
         self.trace = Trace(self.trie.root)
 
     def __del__(self, left: list[Trie] = _left):
@@ -99,7 +103,7 @@ class Recorder:
             left.append(self.trie)
 
     def begin(self) -> Trace:
-        """A new trace, in place of the one that there was."""
+        """Replace the current trace by a new one, and return it."""
         self.trace = made = Trace(self.trie.root)
         return made
 
@@ -113,14 +117,14 @@ local = _Local()
 
 
 def current() -> Trace:
-    """The thread's trace."""
+    """Return the thread's current trace."""
     return local.recorder.trace
 
 
 def record(call: Call, args) -> Any:
-    """Notes ``call`` of ``args`` (values and Python numbers), and runs it now unless the trace's path is hot.
+    """Record ``call`` of ``args`` (values and Python numbers), and run it now unless the trace's path is hot.
 
-    Gives the call's value, or a list of them if it has several results.
+    Return the call's value, or a list of values if it has several results.
     """
     recorder = local.recorder
     trace = recorder.trace
@@ -178,7 +182,7 @@ def record(call: Call, args) -> Any:
 
 
 def look_ahead(trace: Trace, before: State, after: State) -> None:
-    """Take back the last call, which is held back, and raise if its arguments have wrong values."""
+    """Check the argument values of the last call, which is held back. If they are wrong, remove the call and raise."""
     try:
         value_checks.look_ahead(trace, after)
     except BaseException:
@@ -187,10 +191,9 @@ def look_ahead(trace: Trace, before: State, after: State) -> None:
 
 
 def record_over(call: Call, args) -> Any:
-    """``record`` of a call whose result takes the place of its first argument's value in the storage that holds it.
+    """Record a call whose result replaces its first argument's value in a storage.
 
-    Run at once on the host, it writes into that value's array, where nobody else holds either: a row of a table of 154 MB is
-    written in 15 µs, and was in 38 ms.
+    If nobody else holds that value or its array, the host writes into the array instead of copying it.
     """
     trace = local.recorder.trace
     trace.over = args
@@ -201,35 +204,38 @@ def record_over(call: Call, args) -> Any:
 
 
 def _set_aside(recorder: Recorder) -> Trace:
-    """A new trace, where a call is being noted in the one that there is: an exception has ended that call, or it goes on."""
+    """Begin and return a new trace, because the current trace is in the middle of recording a call.
+
+    An exception has ended that call, or it goes on after a finalizer or a signal handler has run.
+    """
     stats.counters.set_aside += 1
     return recorder.begin()
 
 
 def begin_early(trace: Trace, state: State) -> None:
-    """Starts what may start where a trace has come to ``state``."""
+    """Start the program that may start early at ``state``."""
     values, numbers = trace.values, trace.numbers
-    if not trace.is_done and state.early is not None:       # or a finalizer has ended the trace
-        with LOCK:      # threads that do the same share what was compiled
+    if not trace.is_done and state.early is not None:       # A finalizer may have ended the trace.
+        with LOCK:      # Threads share equal programs.
             state.early.begin(trace, values, numbers)
 
 
 def cut(recorder: Recorder) -> None:
-    """Ends a trace that has become too long."""
+    """End a trace that has become too long."""
     recorder.cuts += 1
     end(natural=False)
 
 
 def record_new(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
-    """``record`` of a call that this path has not led to before; at once where the arguments are JAX tracers.
+    """Record a call that is new after the current state. A call of JAX tracers runs at once.
 
-    A call that runs on another device than the trace ends it: a trace becomes one program, on one device.
+    A call on another device than the trace's ends the trace, because a program runs on one device.
     """
     kernel = _kernel_for(call, args)
     if kernel is None:
         return _run_traced(call, args)
     state = trace.state
-    if trace is recorder.trace and not trace.noting:        # or it has been set aside meanwhile
+    if trace is recorder.trace and not trace.noting:        # Making the kernel may have set the trace aside.
         if state.device is not None and kernel.outs and kernel.outs[0].device is not state.device:
             end()
         else:
@@ -243,7 +249,7 @@ def record_new(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
 
 
 def _kernel_for(call: Call, args) -> Kernel | None:
-    """The kernel of a call with these arguments; None where they are JAX tracers."""
+    """Return the kernel of a call with these arguments; None if they are JAX tracers."""
     avals = tuple([a.aval if a.__class__ is Value else NUMBER_AVALS[a.__class__] for a in args])
     kernel = call.kernels.get(avals)
     if kernel is None and not any([a.traced for a in avals]):
@@ -252,10 +258,10 @@ def _kernel_for(call: Call, args) -> Kernel | None:
 
 
 def _strays(trace: Trace, key: tuple, kernel: Kernel) -> bool:
-    """Whether a trace goes on without states: from a place that has led many ways it goes one that it has not gone before.
+    """Return whether a trace goes on without states: its current state has many children already, and this call is new.
 
-    Where a cache becomes longer with each token, or each text has another length, such ways do not come back, and their states,
-    one for each call up to the trace's end, would be made for nothing.
+    If a cache grows with each token, or each text has another length, such paths do not come back. Their states, one for each
+    call up to the trace's end, would be of no use.
     """
     known = trace.state.next
     return len(known) >= policy.MANY_WAYS and key not in known and trace.mode is not DEFERRED \
@@ -263,7 +269,7 @@ def _strays(trace: Trace, key: tuple, kernel: Kernel) -> bool:
 
 
 def _stray(recorder: Recorder, trace: Trace, key: tuple) -> None:
-    """Goes a way that is only remembered: the next time it gets its states."""
+    """Go on without states. The key is remembered, and the path gets its states if the call comes again."""
     trace.state.next[key] = None
     recorder.trie.states += 1
     stats.counters.strayed += 1
@@ -272,7 +278,7 @@ def _stray(recorder: Recorder, trace: Trace, key: tuple) -> None:
 
 
 def _run_unnoted(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
-    """Runs a call of a trace that has strayed, and leaves nothing in it. Its results are the trace's: reading them ends it."""
+    """Run a call of a trace that has strayed, without recording it. The results belong to the trace: reading them ends it."""
     kernel = _kernel_for(call, args)
     if kernel is None:
         return _run_traced(call, args)
@@ -298,7 +304,7 @@ def _unnoted(aval: Aval, array: Any, trace: Trace) -> Value:
 
 
 def _described(trace: Trace, call: Call, args) -> tuple[tuple, tuple[int, ...], int]:
-    """What a call is looked up by, where its arguments stand (numbers below 0), and where its results will."""
+    """Return a call's key in the trie, the slots of its arguments (negative for numbers), and its first result's slot."""
     key: list = [call]
     slots: list[int] = []
     n, number = len(trace.values), trace.state.nnumbers
@@ -323,7 +329,7 @@ def _described(trace: Trace, call: Call, args) -> tuple[tuple, tuple[int, ...], 
 
 
 def _run_traced(call: Call, args):
-    """Under a JAX transformation the op runs at once on tracers, unrecorded; under ``vmap`` it is recorded for all samples."""
+    """Run a call of JAX tracers at once, without recording it. Under ``vmap``, record the call for all samples."""
     level = mapped.innermost(args)
     if level is not None:
         return mapped.record(record, call, args, level)
@@ -333,16 +339,16 @@ def _run_traced(call: Call, args):
             finish(a)
     with jax.enable_x64(True):
         out = call.fn(*[jax.numpy.asarray(a.array) if a.__class__ is Value else np.asarray(a, NUMBER_AVALS[a.__class__].np)
-                        for a in args])     # bodies want JAX's arrays, and a value on the host has NumPy's
+                        for a in args])     # Op bodies need JAX arrays, but values on the host have NumPy arrays.
     made = [Value(traced_aval(x), x) for x in flatten(out)]
     return made if isinstance(out, (tuple, list)) else made[0]
 
 
 def run_now(trace: Trace, before: State, after: State, args) -> None:
-    """Runs the call that was noted last, behind all that was held back."""
-    values = trace.values       # asked now: while the kernel runs garbage may be collected, and that run calls of its own
+    """Run the last recorded call, after all calls that were held back."""
+    values = trace.values       # Read now, because garbage collection during the kernel may end the trace.
     kept = before.first + len(before.outs)
-    if values is None:          # and such a call has ended the trace, and so run this one
+    if values is None:          # A finalizer has ended the trace, which ran this call.
         return
     try:
         if trace.mode is DEFERRED:
@@ -363,16 +369,16 @@ def run_now(trace: Trace, before: State, after: State, args) -> None:
 
 
 def take_back(trace: Trace, before: State, after: State) -> None:
-    """Takes back a call that has raised, if it was the last and the trace goes on."""
+    """Remove a call that has raised, if it was the last call and the trace has not ended."""
     if trace.state is after and not trace.is_done:
         trace.roll_back(before)
 
 
-_GONE: Any = None       # in a slot of a trace that runs call by call: its values are not needed, and their memory may go
+_GONE: Any = None       # Fills the slots of a trace that runs call by call, so that the memory of its values can be freed.
 
 
 def _outs_of(trace: Trace, kernel: Kernel, args, kept: int) -> list:
-    """What a call gives that runs now. From slot ``kept`` on the trace's list holds the values that have come with it."""
+    """Run a call now and return its results. The values that came with the call have slots from ``kept`` on."""
     wait.for_latest()
     over = trace.over is args and is_spare(kernel, args, kept)
     return _computed(kernel, [a.array if a.__class__ is Value else number(a) for a in args], over=over)
@@ -385,10 +391,10 @@ def _computed(kernel: Any, arrays: list, *, over: bool = False) -> list:
 
 
 def catch_up(trace: Trace, state: State, slot: int | None = None, held: bytes | None = None) -> None:
-    """Runs kernel by kernel what was held back on the way to ``state``: all of it, or what a slot needs.
+    """Run the held-back calls up to ``state`` kernel by kernel: all calls, or those that ``slot`` depends on.
 
-    ``held``: which slots are wanted behind it; the memory of others goes when no call needs them any more.
-    A call that raises keeps none of the others from running; the first error is raised behind them.
+    ``held`` says which slots are needed afterwards. The memory of the others is freed after the last call that reads them.
+    If a call raises, the others run nevertheless, and the first error is raised at the end.
     """
     with LOCK:
         trace.settle()
@@ -398,7 +404,7 @@ def catch_up(trace: Trace, state: State, slot: int | None = None, held: bytes | 
 
 
 def _leading_to(slot: int, state: State, values: list[Value]) -> list[State]:
-    """The calls on the way to ``state`` that a slot depends on, in order, but behind what is there already."""
+    """Return the calls up to ``state`` that must run to compute a slot, in order. Calls with computed results are left out."""
     needed, out = {slot}, []
     for s in reversed(state.path()):
         made = range(s.first, s.first + len(s.outs))
@@ -410,9 +416,9 @@ def _leading_to(slot: int, state: State, values: list[Value]) -> list[State]:
 
 
 def end(natural: bool = True, read: bool = False) -> None:
-    """Ends the thread's trace: runs what it holds back. ``natural`` ends (reads, optimizer steps) may become programs.
+    """End the thread's trace and run its held-back calls. Traces with ``natural`` ends (reads, optimizer steps) may be compiled.
 
-    ``read``: whether what it gives is waited for.
+    ``read`` says whether the caller waits for the results.
     """
     recorder = local.recorder
     trace = recorder.trace
@@ -421,8 +427,8 @@ def end(natural: bool = True, read: bool = False) -> None:
         if trace.values or trace.after_backward:
             recorder.begin()
         return
-    recorder.begin()        # whatever comes between from here on, this trace's values lead to it
-    if trace.noting or trace.is_done:       # done by a finalizer that ran before this line was behind us
+    recorder.begin()        # If an exception comes from here on, the values can still find their trace.
+    if trace.noting or trace.is_done:       # A finalizer may have ended the trace before ``begin``.
         return
     stats.counters.traces += 1
     if natural and recorder.cuts:
@@ -447,7 +453,10 @@ def _start_anew(recorder: Recorder) -> None:
 
 
 def _grow(recorder: Recorder, calls: int) -> None:
-    """Lets traces become as long as this one of so many calls would have been uncut. A loop that never reads would be endless."""
+    """Raise the length limit so that a trace like this one is not cut again. The limit keeps loops without reads finite.
+
+    ``calls`` is the number of calls after the last cut.
+    """
     whole = recorder.cuts * recorder.longest + calls
     recorder.cuts = 0
     while recorder.longest < whole <= policy.MAX_LENGTH:
@@ -455,7 +464,7 @@ def _grow(recorder: Recorder, calls: int) -> None:
 
 
 def _run(recorder: Recorder, trace: Trace, natural: bool, read: bool) -> None:
-    """Runs a trace that was held back: its program, or what it holds call by call."""
+    """Run a trace that was held back: by its plan, or call by call."""
     held = liveness_of(trace.values)
     found = schedule.program_of(recorder.trie, trace, held, natural, read)
     if found is None and devices.is_accelerator(trace.state.device):
@@ -473,7 +482,7 @@ def _run(recorder: Recorder, trace: Trace, natural: bool, read: bool) -> None:
 
 
 def finish(value: Value) -> None:
-    """Computes a value that waits in a trace: the thread's own ends, another is caught up with."""
+    """Compute a value that waits in a trace. The thread's own trace ends; another trace catches up to the value."""
     trace = value.born
     if trace is local.recorder.trace:
         end(read=True)
@@ -487,13 +496,13 @@ def finish(value: Value) -> None:
 
 
 def read(value: Value) -> None:
-    """Makes sure ``value`` is computed. Reading what the current trace made ends the trace."""
+    """Make sure that ``value`` is computed. Reading a value of the current trace ends the trace."""
     if value.array is None or value.born is local.recorder.trace:
         finish(value)
 
 
 def synchronize() -> None:
-    """Ends the thread's trace and waits until all of it is done.
+    """End the thread's trace, and wait until its work is done.
 
     Example::
 
@@ -505,7 +514,7 @@ def synchronize() -> None:
 
 
 def forget() -> None:
-    """Drops everything learnt: traces, programs and kernels. For when a setting that they depend on has changed.
+    """Drop all traces, programs and kernels. Call this after a change of a setting that they depend on.
 
     Example::
 

@@ -1,8 +1,9 @@
-"""Checks of argument values before a call that is held back, so that nothing of a step is made after an error.
+"""Check argument values before a call is held back, so that an error comes before the rest of the step is recorded.
 
-A compiled program reports wrong values at the end of its trace, when Python has already recorded the optimizer's step. Indices
-mostly come from outside, or by a few calls from what does. The host looks at those when the call is recorded, which raises.
-A decomposition of linear algebra ends its trace instead (``Kernel.ends``). What remains is reported at the end of the trace.
+A compiled program reports wrong values at the end of its trace, when Python has already recorded the optimizer's step. But
+indices are mostly inputs, or a few cheap calls make them from inputs. The host checks these when the call is recorded, and
+raises. A decomposition of linear algebra ends its trace instead (``Kernel.ends``). All other errors come at the end of the
+trace.
 """
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from jtorch.engine.trace import Trace
     from jtorch.engine.trie import State
 
-MAX_SECONDS = 1e-4      # of work that the host repeats to look at its results; above that the program checks them
-MAX_INEXACT = 2         # calls among these that give floats: more would repeat a forward pass
+MAX_SECONDS = 1e-4      # Seconds of work that the host may repeat for a check. Larger: more checks at the call, slower calls.
+MAX_INEXACT = 2         # Calls with float results that the host may repeat. A larger value could repeat a forward pass.
 
 
 def look_ahead(trace: Trace, state: State) -> None:
-    """Raise the error that the values of the last call's arguments call for, where the host has them or computes them quickly."""
+    """Raise the error of wrong argument values of the last call, if the host has the values or computes them quickly."""
     kernel = state.kernel
     if kernel.check.__class__ is not HostProgram:
         return
@@ -46,7 +47,7 @@ def look_ahead(trace: Trace, state: State) -> None:
 
 
 def _leading_to(state: State) -> tuple[State, ...] | bool:
-    """The calls of the trace that give what the check looks at; False where the host should not run them."""
+    """Return the calls of the trace that compute the checked values; False if the host should not run them."""
     before = state.parent.path() if state.parent is not None else []
     needed = _read(state, state.kernel.check) & made_by(before)
     out = []
@@ -70,7 +71,7 @@ def _is_quick(calls: list[State]) -> bool:
 
 
 def _arrays(state: State, program: HostProgram, values: list, numbers: list, found: dict[int, Any]) -> list:
-    """The arguments of a call as NumPy's arrays; those that the program does not read are zeros."""
+    """Return the arguments of a call as NumPy arrays. Arguments that the program does not read are zeros."""
     out = []
     for i, used, aval in zip(state.args, program.used, state.kernel.avals, strict=True):
         if i < 0:
