@@ -1,8 +1,8 @@
-"""Traces of an accelerator that repeat themselves: programs of their pieces, from the first time on.
+"""Traces of an accelerator that repeat themselves. They run as programs of their pieces from the first time on.
 
-Kernel by kernel, each call costs an accelerator up to a second of compiling and 50 µs to start. Where sequences grow, as in
-generation, shapes are others in each turn, and no trace comes back often enough to become one program. But the layers of a net
-are alike in each: a piece of some calls is compiled once, and started as often as there are layers.
+On an accelerator each kernel takes long to compile and some time to start. If sequences grow, as in generation, the shapes
+change in each turn, and no trace comes back often enough to become one program. But the layers of a net are equal within each
+trace. So a piece of some calls is compiled once, and starts once for each layer.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def chain_of(trie: Trie, state: State, held: bytes) -> Alike | None:
-    """The programs of a trace that ends at ``state``; None where it repeats itself too little."""
+    """Return the programs of a trace that ends at ``state``; None if the trace does not repeat itself enough."""
     chains = state.ends_here().chains
     if held not in chains:
         path = state.path()
@@ -35,9 +35,9 @@ def chain_of(trie: Trie, state: State, held: bytes) -> Alike | None:
 
 
 def stretches(path: list[State]) -> list[list[State]]:
-    """The trace cut where it repeats itself, and, if it does, between calls that have been met in an earlier one and new ones.
+    """Cut a trace where it repeats itself. Each part is cut further between new calls and calls of earlier traces.
 
-    With a cache of keys and values, which grows, a layer's attention is new for each token, and what stands around it is not.
+    With a growing cache of keys and values, only the calls of a layer's attention have new shapes for each token.
     """
     kernels = [s.kernel for s in path]
     ends = repeats.cuts(kernels, [policy.CALL_COMPILES_THERE] * len(path), policy.LONGEST_ALIKE)
@@ -45,7 +45,7 @@ def stretches(path: list[State]) -> list[list[State]]:
 
 
 def _apart(path: list[State]) -> list[list[State]]:
-    """New calls, and those that have been met where there are some in a row."""
+    """Split a part into new calls and known calls. A few known calls between new ones stay with the new ones."""
     groups = [(met, list(some)) for met, some in groupby(path, lambda s: s.kernel.met > 0)]
     out: list[tuple[bool, list[State]]] = []
     for met, some in groups:
@@ -58,7 +58,7 @@ def _apart(path: list[State]) -> list[list[State]]:
 
 
 class Alike(Plan):
-    """The programs of such a trace. What is long and comes once runs call by call."""
+    """The programs of a trace that repeats itself. Long pieces that come once run call by call."""
 
     def __init__(self, trie: Trie, cut: list[list[State]], outs: list[int], held: bytes):
         super().__init__(list(segments(cut, outs, held, "its calls repeat", Threads())), trie.budget)
@@ -69,7 +69,7 @@ class Alike(Plan):
         stats.counters.alike += 1
 
     def _compile(self) -> None:
-        """Compile side by side what is new and short or comes again in it, and what has come often."""
+        """Compile in parallel the pieces that are worth a program: repeated ones, short new ones, and frequent ones."""
         times = Counter([s.kind for s in self.segments])
         self._counts.update(times)
         wanted = [s.program for s in self.segments if self._is_worth_it(s.kind, times[s.kind])]
@@ -77,7 +77,7 @@ class Alike(Plan):
         compile_programs(wanted)
 
     def _plan_reads(self, programs: list[Program]) -> None:
-        """Numbers go to the host unasked if they are few in all, and not for the next piece alone."""
+        """Copy held numbers to the host unasked if all programs together have few. Numbers for the next piece stay."""
         for p in programs:
             p.soon_read = [k for k in p.soon_read if self._held[p.outs[k]]]
         if sum([len(p.soon_read) for p in programs]) > policy.FEW_NUMBERS:
@@ -85,7 +85,10 @@ class Alike(Plan):
                 p.soon_read = []
 
     def _is_worth_it(self, kind: tuple[Kernel, ...], times: int) -> bool:
-        """Whether a piece is to be a program. Kernels that are there, or are met again and again, serve other traces, too."""
+        """Return whether a piece becomes a program.
+
+        If all its kernels are compiled or used by several traces, they serve other traces too, and the piece must come often.
+        """
         if all([kernel.compiled is not None or kernel.met >= policy.OFTEN_MET for kernel in kind]):
             return len(kind) > 1 and self._counts[kind] >= policy.OFTEN
         return times > 1 or len(kind) <= policy.SHORT

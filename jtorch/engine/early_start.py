@@ -1,8 +1,8 @@
 """Start the first program of a trace while the rest of the trace is still being recorded.
 
-A training step meets its last new input, the target, before ``backward``; what follows up to the optimizer's states needs
-nothing new. So forward and backward can start when the target is met. That the trace will go on as it did is a guess: what
-has started early writes over nothing, and if the guess was wrong its results are dropped.
+A training step reads its last new input, the target, before ``backward``. The calls from there up to the optimizer's step need
+no new input. So forward and backward can start as soon as the target is known. This guesses that the trace goes on as it did
+before. So a program that starts early donates nothing, and its results are dropped if the guess was wrong.
 """
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Stretch:
-    """The calls after ``path[start]`` up to ``path[stop]``. They need only what the trace has met by then, or what is foreseen.
+    """The calls after ``path[start]`` up to ``path[stop]``. They need no new input after ``path[start]``, except foreseen ones.
 
-    Foreseen are the ones that backward starts from (``constants``, by slot), and numbers that came before, as an exponent comes
-    again in backward (``copies``: of which number each is a copy).
+    ``constants`` has the foreseen values by slot: the ones that backward starts from. ``copies`` has the foreseen numbers: the
+    index of an earlier equal number for each, since an exponent comes again in backward.
     """
 
     def __init__(self, start: int):
@@ -35,9 +35,9 @@ class Stretch:
 
 def longest_stretch(path: list[State], trace: Trace) -> Stretch:
     """Return the longest stretch of a trace's calls that could start early."""
-    seen: dict[tuple, int] = {}     # numbers, and where each came first
+    seen: dict[tuple, int] = {}     # The first index of each number.
     found: list[Stretch] = [Stretch(0)]
-    before = known = 0      # slots and numbers that the trace has met
+    before = known = 0      # Counts of the slots and numbers before the current call.
     for at, s in enumerate(path):
         new = {i: trace.values[i] for i in range(before, s.first)}
         numbers = [(type(x), repr(x)) for x in trace.numbers[known:s.nnumbers]]
@@ -54,16 +54,19 @@ def longest_stretch(path: list[State], trace: Trace) -> Stretch:
 
 
 class Early:
-    """A program that starts where a trace comes to ``state``. ``trust``: above 0 if it has been what was wanted of late."""
+    """A program that starts when a trace reaches ``state``.
+
+    Each start lowers ``trust``, and each right guess raises it. At 0 the program no longer starts early.
+    """
 
     def __init__(self, state: State, program: Program, stretch: Stretch):
         self.state, self.program, self.trust = state, program, 2
         self.constants, self.copies = stretch.constants, stretch.copies
         self.known = [i for i in program.order if i not in self.constants]
-        self.foreseen = [self.constants[i] for i in program.order if i in self.constants]   # they come last in the order
+        self.foreseen = [self.constants[i] for i in program.order if i in self.constants]   # They are last in the order.
 
     def arm(self) -> Early:
-        """Let the program start from now on. Return the one that does the same at this state, if there is one."""
+        """Let the program start early from now on. If the state has an equal early start already, return that instead."""
         have = self.state.early
         if have is not None and have.program.path[-1] is self.program.path[-1] and have.program.outs == self.program.outs:
             return have
@@ -71,12 +74,12 @@ class Early:
         return self
 
     def disarm(self) -> None:
-        """Let the program start no more."""
+        """Let the program no longer start early."""
         if self.state.early is self:
             self.state.early = None
 
     def begin(self, trace: Trace, values: list[Value], numbers: list) -> None:
-        """Start the program, unless it has been started in vain too often."""
+        """Start the program, unless too many earlier guesses were wrong."""
         if self.trust > 0 and len(values) >= self.state.first + len(self.state.outs):
             self.trust -= 1
             wait.for_latest()
@@ -87,7 +90,7 @@ class Early:
             stats.counters.early_starts += 1
 
     def results(self, trace: Trace) -> list:
-        """Return the program's results at the trace's end: those of the early start, if all that was foreseen has come."""
+        """Return the program's results at the trace's end. Those of the early start are used if the guess was right."""
         values, numbers, end = trace.values, trace.numbers, self.program.path[-1].nnumbers
         begun, trace.begun = trace.begun, None
         foreseen = end - len(self.copies)

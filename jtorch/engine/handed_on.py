@@ -1,8 +1,9 @@
-"""What backward would compute again, handed on from the piece of a trace that has computed it.
+"""Hand residuals from one piece of a trace to a later piece, so that backward need not compute them again.
 
-The backward of an op is the vjp of its body, which begins with the body itself. In one program XLA computes that once; where
-forward and backward are two, each computes it. That matters for attention, whose weights are a product and a softmax. So its op
-says how it is done in two steps (``Op.in_parts``): forward gives the weights too, and backward begins with them.
+The backward of an op is the vjp of its body, which begins with the body itself. In one program XLA computes the body once. If
+forward and backward are in two programs, each computes it. That is costly for attention, whose weights are a product and a
+softmax. So attention's op says how to compute it in two steps (``Op.in_parts``): forward also returns the weights, and backward
+begins with them.
 """
 from __future__ import annotations
 
@@ -16,31 +17,37 @@ from jtorch.ops.registry import OPS
 
 
 class Part(NamedTuple):
-    """A call that an op is done in: its op's name and template, and which of the arguments it takes, by number."""
+    """One of the two steps of an op: a call's op name and template, and the indices of the arguments that it takes."""
 
     name: str
     template: tuple
     takes: tuple[int, ...]
 
     def state(self, like: State, slots: list[int], avals: list[Aval], first: int) -> State:
-        """The call in the place of ``like``, of arguments that lie in these slots; its results are from ``first`` on."""
+        """Return a state for the call in the place of ``like``.
+
+        ``slots`` and ``avals`` are those of the arguments. The results have slots from ``first`` on.
+        """
         call = call_of(OPS[self.name], self.template)
         return State(like.parent, call, tuple([slots[k] for k in self.takes]),
                      kernel_of(call, tuple([avals[k] for k in self.takes])), first)
 
 
 def handed_on(pieces: list[list[State]], free: int) -> tuple[list[list[State]], list[Aval]]:
-    """The pieces with what they hand on in addition, in slots from ``free`` on, and the avals of these."""
+    """Return the pieces with calls that hand residuals on, and the avals of the residuals.
+
+    The residuals have slots from ``free`` on.
+    """
     forwards: dict[tuple, tuple[int, State]] = {(s.call.op, s.call.template, s.args): (at, s) for at, piece in enumerate(pieces)
                                                 for s in piece if s.call.op.in_parts is not None}
     if not forwards:
         return pieces, []
-    made: dict[State, State] = {}       # what is computed in addition behind a call of forward
-    instead: dict[State, State] = {}
+    made: dict[State, State] = {}       # Maps a call of forward to an additional call that computes its residual.
+    instead: dict[State, State] = {}    # Maps a call of backward to the call that reads the residual.
     for at, piece in enumerate(pieces):
         for s in piece:
             first, forward = forwards.get(_forward_of(s), (at, s))
-            if first == at:     # or it has none
+            if first == at:     # Forward is in the same piece, or this is no call of backward.
                 continue
             parts = forward.call.op.in_parts(forward.call.template, s.call.template[2:], s.kernel.avals)
             if parts is None:
@@ -56,7 +63,7 @@ def handed_on(pieces: list[list[State]], free: int) -> tuple[list[list[State]], 
 
 
 def _forward_of(s: State) -> tuple:
-    """What the call of forward is known by that a call of backward belongs to; nothing for others."""
+    """Return the op, template and arguments of the forward call of a backward call; an empty tuple for other calls."""
     op = s.call.op
     if not op.is_backward or op.body.in_parts is None:      # type: ignore[attr-defined]
         return ()

@@ -1,8 +1,8 @@
-"""Running a compiled program in one step of C, so that no exception comes between its start and its results.
+"""Run a compiled program in one step of C, so that no exception comes between its start and its results.
 
-A program may overwrite what it was given. If Ctrl-C came when that has been given away and the results are not yet anywhere,
-a model would be gone. Python looks for signals between its own steps only: what is called here runs the program and puts
-its results into a list without one. It is also quicker than JAX's own call (54 µs instead of 63 for 26 arrays).
+A program may overwrite its donated inputs. If Ctrl-C came after the start and before the results are stored, a model would be
+lost. Python handles signals between its own steps only. The C functions here run the program and put its results into a list
+within one such step. This is also faster than JAX's own call.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jtorch.engine import out_of_memory
 
 
 class Executable:
-    """A compiled program of arrays on one device. ``donated``: how many of its arrays, the first, it may overwrite."""
+    """A compiled program of arrays on one device. It may overwrite the first ``donated`` arrays."""
 
     __slots__ = ("_call", "_consume", "_donated", "_execute")
 
@@ -25,11 +25,11 @@ class Executable:
 
     @property
     def is_direct(self) -> bool:
-        """Whether it runs without JAX's Python between."""
+        """Whether the program runs without JAX's Python code."""
         return self._execute is not None
 
     def run(self, packed: list, arrays: list, results: list[list]) -> None:
-        """Runs the program on ``packed`` and ``arrays``, and puts the list of what it gives into ``results``."""
+        """Run the program on ``packed`` and ``arrays``, and append the list of its outputs to ``results``."""
         if self._execute is not None:
             try:
                 results.extend(map(self._consume, map(self._execute, ([*packed, *arrays],))))
@@ -42,7 +42,10 @@ class Executable:
 
 
 def _steps(compiled: Any) -> tuple[Any, Any]:
-    """What runs a program on a list of arrays, and what makes arrays of its results; (None, None) where JAX has changed."""
+    """Return a function that runs a program on a list of arrays, and one that makes arrays of its outputs.
+
+    Return (None, None) if the program has effects or callbacks, or if JAX is not as expected.
+    """
     try:
         inner = compiled._executable.unsafe_call
         if len(inner.kept_var_idx) != len(compiled._executable.in_avals) or inner.ordered_effects or inner.has_unordered_effects \

@@ -1,9 +1,8 @@
-"""Where a large trace is cut into pieces, each of which becomes a program.
+"""Cut a large trace into pieces, each of which becomes a program.
 
-It is cut where it repeats itself (``repeats``), where it would be too long for one program, and where the pieces on both sides
-are large and nothing crosses that the trace does not give anyhow, as between backward and an optimizer's step. Smaller ones do
-where one side alone has convolutions: a step of SGD's for ResNet-50's 161 parameters, which is 322 loops, is compiled in 0.65 s
-for 1.1 without them, and takes 8 ms less (see ``convolutions.py``).
+A trace is cut where it repeats itself (``repeats``), and where it would be too long for one program. It is also cut between two
+large pieces if few bytes cross besides the trace's results, as between backward and an optimizer's step. If only one side has
+convolutions, smaller pieces are enough, because XLA compiles the loops of the other side better alone (see ``convolutions``).
 """
 from __future__ import annotations
 
@@ -21,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def of_trace(path: list[State], outs: list[int], work: Work, accelerated: bool) -> list[list[State]]:
-    """The pieces of a trace that gives the slots ``outs``."""
+    """Return the pieces of a trace. The slots ``outs`` are its results."""
     ends = _of_at_most(policy.MAX_CALLS_THERE, len(path)) if accelerated else _ends(path, outs, work)
     pieces = [path[start:end] for start, end in pairwise([0, *ends])]
     return pieces if accelerated or len(pieces) == 1 else _put_off(pieces)
 
 
 def _ends(path: list[State], outs: list[int], work: Work) -> list[int]:
-    """The ends of the pieces, as numbers of calls; the last is that of the trace."""
+    """Return the ends of the pieces as positions in the trace. The last is the end of the trace."""
     kernels, seconds, equal = _equal_pieces(path)
     convolutions = [k.work.convolutions for k in kernels]
     free = _free(seconds, convolutions, _crossing(path, set(outs)))
@@ -43,20 +42,21 @@ def _ends(path: list[State], outs: list[int], work: Work) -> list[int]:
 
 
 def _of_at_most(most: int, calls: int) -> list[int]:
-    """The ends of pieces of about the same length, none above ``most``."""
+    """Return the ends of pieces of about the same length, at most ``most`` calls each."""
     pieces = -(-calls // most)
     return [calls * k // pieces for k in range(1, pieces + 1)]
 
 
 def _put_off(pieces: list[list[State]]) -> list[list[State]]:
-    """The pieces; where the last has no convolutions with small calls of others, which have some, that nothing there waits for.
+    """Move small calls from pieces with convolutions into the last piece, if that has no convolutions. Return the pieces.
 
-    So running statistics are compiled with an optimizer's step: ResNet-50's are 106 loops, 0.3 s with the convolutions.
+    Only calls move whose results no call before the last piece reads, such as updates of running statistics. XLA compiles them
+    faster beside an optimizer's step than beside convolutions.
     """
     if _has_convolutions(pieces[-1]):
         return pieces
     off: list[list[State]] = []
-    read: set[int] = set()      # by calls that stay in front of the last piece
+    read: set[int] = set()      # Slots that calls before the last piece read, except the calls that move.
     for piece in reversed(pieces[:-1]):
         off.insert(0, _unawaited(piece, read, may_move=_has_convolutions(piece)))
     stats.counters.put_off += sum(map(len, off))
@@ -65,7 +65,10 @@ def _put_off(pieces: list[list[State]]) -> list[list[State]]:
 
 
 def _is_small(s: State) -> bool:
-    """Whether a call is one that may be put off. Each Python number has a place in the code: no two loops with them are equal."""
+    """Return whether a call may move into the last piece: it is small and has no convolution, check or Python number.
+
+    Each Python number has its own place in a program's inputs, so loops with numbers are never equal.
+    """
     plain = not s.kernel.work.convolutions and s.call.check is None and all([i >= 0 for i in s.args])
     return plain and sum([a.nbytes for a in (*s.outs, *s.kernel.avals)]) <= policy.MAX_CROSSING
 
@@ -75,7 +78,7 @@ def _has_convolutions(piece: list[State]) -> bool:
 
 
 def _unawaited(piece: list[State], read: set[int], *, may_move: bool) -> list[State]:
-    """The small calls of a piece whose results are not ``read`` by calls that stay, to which what the others read is added."""
+    """Return the small calls of a piece whose results no remaining call reads. Add the slots that the others read to ``read``."""
     out = []
     for s in reversed(piece):
         if may_move and _is_small(s) and read.isdisjoint(range(s.first, s.first + len(s.outs))):
@@ -86,7 +89,7 @@ def _unawaited(piece: list[State], read: set[int], *, may_move: bool) -> list[St
 
 
 def compiled_calls(path: list[State], work: Work) -> int:
-    """How many of the calls are compiled: of those in pieces that are alike only the first."""
+    """Return how many of the calls XLA compiles. Equal pieces are compiled once."""
     kernels, seconds, equal = _equal_pieces(path)
     at = [0, *equal, len(path)]
     if not policy.are_worth_starting(len(at), work, _saved(at, kernels, seconds)):
@@ -95,19 +98,19 @@ def compiled_calls(path: list[State], work: Work) -> int:
 
 
 def _equal_pieces(path: list[State]) -> tuple[list[Kernel], list[float], list[int]]:
-    """The kernels of the calls, what each adds to the seconds of compiling, and where to cut between pieces that are alike."""
+    """Return the kernels of the calls, their seconds of compile time, and the cuts between equal pieces."""
     kernels, seconds = [s.kernel for s in path], [policy.call_compile_seconds(s.kernel.work) for s in path]
     return kernels, seconds, repeats.cuts(kernels, seconds)
 
 
 def _saved(ends: list[int], kernels: list[Kernel], seconds: list[float]) -> float:
-    """The seconds of compiling that pieces between these ends save, since those that are alike are compiled once."""
+    """Return the seconds of compile time that pieces between these ends save, because equal pieces are compiled once."""
     each = {tuple(kernels[a:b]): sum(seconds[a:b]) for a, b in pairwise(ends)}
     return sum(seconds) - sum(each.values())
 
 
 def _outside_of_alike(ends: list[int], kernels: list[Kernel], cuts: list[int]) -> list[int]:
-    """The cuts that are not inside one of several pieces that are alike, which would no longer be."""
+    """Return the cuts that are not inside one of several equal pieces. Such a cut would make these pieces unequal."""
     pieces = list(pairwise(ends))
     counts = Counter([tuple(kernels[a:b]) for a, b in pieces])
     inside = {at for a, b in pieces if counts[tuple(kernels[a:b])] > 1 for at in range(a + 1, b)}
@@ -115,7 +118,7 @@ def _outside_of_alike(ends: list[int], kernels: list[Kernel], cuts: list[int]) -
 
 
 def _free(seconds: list[float], convolutions: list[int], crossing: list[int]) -> list[int]:
-    """The places where little crosses, between pieces that take long enough to compile."""
+    """Return the cuts that few bytes cross, between pieces that take long enough to compile."""
     before, convolved = (list(accumulate(each, initial=0)) for each in (seconds, convolutions))
     cuts = [0]
     for at in range(1, len(seconds)):
@@ -123,13 +126,13 @@ def _free(seconds: list[float], convolutions: list[int], crossing: list[int]) ->
         worth = policy.WORTH_A_PIECE if alike else policy.OTHER_LOOPS
         if crossing[at] <= policy.MAX_CROSSING and min(before[at] - before[cuts[-1]], before[-1] - before[at]) >= worth:
             if len(cuts) > 1 and convolved[at] == convolved[cuts[-2]] and before[at] - before[cuts[-2]] < policy.WORTH_A_PIECE:
-                cuts.pop()      # two pieces without convolutions, which are one
+                cuts.pop()      # The last two pieces have no convolutions and are short, so they stay one piece.
             cuts.append(at)
     return cuts
 
 
 def _crossing(path: list[State], outs: set[int]) -> list[int]:
-    """For each place, the bytes that calls in front of it make for calls behind it, and that the trace does not give anyhow."""
+    """Return for each position the bytes that calls before it compute for calls after it, without the trace's results."""
     made = {i: (at, aval.nbytes) for at, s in enumerate(path) for i, aval in enumerate(s.outs, s.first) if i not in outs}
     last = {i: at for at, s in enumerate(path) for i in s.read if i in made}
     steps = [0] * (len(path) + 1)

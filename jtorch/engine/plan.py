@@ -1,7 +1,7 @@
-"""Plans: how a trace runs that was held back, as a list of segments.
+"""Plans: how a trace of held-back calls runs, as a list of segments.
 
-A segment is a stretch of calls. It runs as one program once that is compiled, and call by call until then. Most traces are one
-segment. A trace has several where it is large (``pieces``), or where its first program may start early (``early_start``).
+A segment is consecutive calls. It runs as one program once that is compiled, and call by call until then. Most traces have one
+segment. A trace has several if it is large (``pieces``), or if its first program may start early (``early_start``).
 """
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Segment:
         self._let_go = [i for i in dict.fromkeys([i for s in program.path for i in s.args]) if i >= 0 and not self._wanted[i]]
 
     def launch(self, trace: Trace, budget: Budget, *, is_last: bool) -> list:
-        """Start the program, or run the calls one by one. Return what is to be looked at for wrong values."""
+        """Start the program, or run the calls one by one. Return the array of the value checks, in a list."""
         if self.early is not None and self.program.is_compiled:
             given = self.early.results(trace)
             self.program.assign(trace.values, given)
@@ -53,27 +53,28 @@ class Segment:
         if not is_last:
             for i in self._let_go:
                 trace.values[i].array = None
-        return given[-1:] if self.program.checks else []       # arrays that are held twice would be copied
+        # The other outputs are not returned: a second reference would make the next segment copy them instead of donating.
+        return given[-1:] if self.program.checks else []
 
     @property
     def gives(self) -> int:
-        """The bytes of what the segment gives."""
+        """The bytes of the segment's outputs."""
         return sum([self.program.avals[i].nbytes for i in self.program.outs])
 
     def raise_if_bad(self, flags: list) -> None:
-        """Raise the error that wrong values call for, where a program has noted some."""
+        """Raise the error of wrong argument values, if the program has found any."""
         if flags:
             self.program.raise_if_bad(flags)
 
 
 class Plan:
-    """The segments of a trace. ``more``: avals of extra slots, for residuals that one segment computes for another."""
+    """The segments of a trace. ``more`` has the avals of extra slots, for residuals that one segment computes for another."""
 
     def __init__(self, segments: list[Segment], budget: Budget, more: Sequence[Aval] = ()):
         self.segments, self._budget, self._more = segments, budget, more
-        self.last_run, self.is_long = 0, False      # is_long: whether a run takes so long that freed memory may be given back
-        self.is_whole = False                       # whether all is compiled
-        self._only: Program | None = None           # the program of all, once it is
+        self.last_run, self.is_long = 0, False      # is_long: a run takes so long that trimming memory costs little beside it.
+        self.is_whole = False                       # True once all programs are compiled.
+        self._only: Program | None = None           # The program of the whole trace, once it is compiled.
 
     @property
     def programs(self) -> list[Program]:
@@ -81,7 +82,7 @@ class Plan:
         return [s.program for s in self.segments]
 
     def arm(self) -> None:
-        """Note that all is compiled: what may start early does so from now on."""
+        """Mark the plan as compiled, and let its first program start early from now on if it may."""
         self.is_whole = True
         for s in self.segments:
             if s.early is not None:
@@ -95,27 +96,27 @@ class Plan:
         if self._only is not None:
             wait.for_latest()
             given = self._only.launch(trace)
-            trace.finish()      # while it runs
+            trace.finish()      # The program runs meanwhile.
             self._only.raise_if_bad(given)
             return
         trace.values += [Value(aval) for aval in self._more]
         last = self.segments[-1]
         flags = [segment.launch(trace, self._budget, is_last=segment is last) for segment in self.segments]
-        trace.finish()      # while they run
+        trace.finish()      # The programs run meanwhile.
         for segment, found in zip(self.segments, flags, strict=True):
             segment.raise_if_bad(found)
 
     def drop(self) -> None:
-        """Take back what may start early."""
+        """Let no program of the plan start early any more."""
         for s in self.segments:
             if s.early is not None:
                 s.early.disarm()
 
 
 def plan(trace: Trace, held: bytes, why: str, read: bool, budget: Budget) -> Plan:
-    """Return how a trace is to run; nothing is compiled yet.
+    """Return the plan of a trace. Its programs are not compiled yet.
 
-    ``read``: whether a read ends the trace.
+    ``read`` says whether a read has ended the trace.
     """
     path, work = trace.state.path(), trace.state.ends_here().work(trace.state)
     parts, more = _segments(trace, path, results(path, held), held, why, read, work)
@@ -158,9 +159,9 @@ def _pays_early(first: list[State], rest: list[State], outs: list[int], trace: T
 
 def segments(cut: list[list[State]], outs: list[int], held: bytes, why: str, on: Threads, *,
              early: bool = False) -> Iterator[Segment]:
-    """Yield the segments of a trace that is ``cut`` so and gives the slots ``outs``.
+    """Yield the segments of a trace from the parts ``cut``. The slots ``outs`` are the trace's results.
 
-    The first writes over nothing if it starts ``early``.
+    If the first segment starts ``early``, it donates nothing.
     """
     for number, (path, kept) in enumerate(zip(cut, _kept_after(cut, outs), strict=True)):
         wanted = bytes([1]) * len(held) if early and number == 0 else _with(held, kept)
@@ -176,7 +177,7 @@ def _with(held: bytes, kept: Set[int]) -> bytes:
 
 
 def _spare(wanted: bytes) -> Callable[[int], bool]:
-    """Return which slots a program may overwrite: those that nobody holds but the trace, and no later call reads."""
+    """Return a function that says if a program may overwrite a slot: only the trace holds it, and no later segment reads it."""
     return lambda i: not wanted[i]
 
 
@@ -185,6 +186,6 @@ def _bytes(slots: set[int], trace: Trace) -> int:
 
 
 def _kept_after(cut: list[list[State]], outs: list[int]) -> list[frozenset[int]]:
-    """Return for each part of a trace the slots that are needed after it: ``outs``, and what later calls read."""
+    """Return for each part of a trace the slots that are needed after it: ``outs``, and what later parts read."""
     read = [frozenset(i for s in part for i in s.read) for part in reversed(cut[1:])]
     return [*accumulate(read, frozenset.union, initial=frozenset(outs))][::-1]

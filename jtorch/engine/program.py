@@ -1,7 +1,7 @@
-"""Programs: a whole trace compiled by XLA, keyed by which of its values somebody still holds.
+"""Programs: calls of a trace that XLA compiles together. The pattern of values that somebody still holds is part of the key.
 
-Values that nobody holds are not outputs, so XLA fuses them away; inputs that nobody else holds are donated, so that an
-optimizer's update happens in place.
+Values that nobody holds are not outputs, so XLA fuses them away. Inputs that nobody else holds are donated, so an optimizer
+updates in place.
 """
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def _counts(values: list[Value]) -> list[int]:
     return list(map(getrefcount, values))
 
 
-# What getrefcount says of a value that only a trace's list holds; measured, since it differs between Pythons.
+# The reference count of a value that only a trace's list holds. The count differs between Python versions.
 _UNHELD = _counts([Value(None)])[0]     # type: ignore[arg-type]
 
 
 def _count_in_lists() -> int:
-    """What getrefcount says of an array that a value holds and two lists, as in ``Program.run``."""
+    """Return the reference count of an array that one value and two lists hold, as in ``Program.start``."""
     value = Value(None, object())       # type: ignore[arg-type]
     arrays = [value.array]
     given = arrays[:1]
@@ -53,14 +53,14 @@ _UNSHARED_IN_LISTS = _count_in_lists()
 
 
 def liveness_of(values: list[Value]) -> bytes:
-    """For each slot of a trace, 1 if anybody beside the trace holds its value, else 0."""
+    """Return a byte for each slot of a trace: 1 if anybody besides the trace holds its value, else 0."""
     return bytes(map(_UNHELD.__lt__, map(getrefcount, values)))
 
 
 def results(path: list[State], held: bytes) -> list[int]:
-    """The slots of what a trace must give, from the last to the first: what somebody holds, and what no later call uses.
+    """Return the slots that a trace must compute, from the last to the first: held values, and results that no later call uses.
 
-    A view that nobody looked at asked for no work; one of a whole data set would be a copy of it.
+    Unused views are left out if there are other unused results, because a view asks for no work and an output would copy it.
     """
     asked = unconsumed(path)
     kept = {s.first for s in [s for s in asked if s.call.op.view is None] or asked}
@@ -68,33 +68,35 @@ def results(path: list[State], held: bytes) -> list[int]:
 
 
 def made_by(path: list[State]) -> set[int]:
-    """The slots of all results of these calls."""
+    """Return the slots of all results of these calls."""
     return {i for s in path for i in range(s.first, s.first + len(s.outs))}
 
 
 def unconsumed(path: list[State]) -> list[State]:
-    """The calls whose results no later call uses. They stay outputs: asked-for work is done."""
+    """Return the calls whose results no later call uses. They stay outputs, because the user asked for their work."""
     used = {i for s in path for i in s.args if i >= 0}
     return [s for s in path if s.outs and not any(i in used for i in range(s.first, s.first + len(s.outs)))]
 
 
-_programs: weakref.WeakValueDictionary[tuple, Program] = weakref.WeakValueDictionary()      # by what they compute
-_begun: weakref.WeakValueDictionary[tuple, Program] = weakref.WeakValueDictionary()     # those that are being compiled
+_programs: weakref.WeakValueDictionary[tuple, Program] = weakref.WeakValueDictionary()      # Compiled programs by key.
+_begun: weakref.WeakValueDictionary[tuple, Program] = weakref.WeakValueDictionary()     # Programs in the background, by key.
 
 
 class Program:
-    """Calls of a trace compiled together: all of them, or a stretch.
+    """Calls of a trace that are compiled together: all calls, or consecutive ones.
 
-    ``outs`` are the slots that it gives. ``spare`` says of a slot whether its value may be overwritten (donated).
-    ``on``: the threads that it runs on, if its device is the CPU. It is compiled by ``compile``, or by ``begin`` and ``finish``.
+    ``outs`` are the slots of the outputs. ``spare`` returns whether a slot's value may be overwritten (donated). ``on`` are the
+    threads that the program runs on if its device is the CPU. ``compile`` compiles at once, ``begin`` and ``finish`` in the
+    background.
     """
 
     def __init__(self, path: list[State], outs: list[int], spare: Callable[[int], bool], why: str, on: Threads):
         self.path, self.outs = path, outs
         self.line, self.runs, self.why = path[-1].line, 0, why
         made, read = made_by(path), {i for s in path for i in s.read}
-        taken = dict.fromkeys([i for s in path for i in s.args if i >= 0 and i not in made])    # in the order of these calls
-        self.ins, self.left_out = [i for i in taken if i in read], [i for i in taken if i not in read]      # only shapes of these
+        taken = dict.fromkeys([i for s in path for i in s.args if i >= 0 and i not in made])
+        # The calls read only the shapes of ``left_out``, so the program does not take these values.
+        self.ins, self.left_out = [i for i in taken if i in read], [i for i in taken if i not in read]
         stats.counters.left_out += len(self.left_out)
         self.avals = self._avals()
         self.donated = self._donated(spare)
@@ -102,22 +104,25 @@ class Program:
         self.checks = [s for s in self.path if s.call.check is not None]
         self._plan_numbers()
         self.device = next((s.outs[0].device for s in reversed(path) if s.outs), CPU)
-        self.foreign = [k for k, i in enumerate(self.order) if self.avals[i].device is not self.device]     # 0-dim, of the CPU
+        # 0-dim inputs on the CPU of a program on another device.
+        self.foreign = [k for k, i in enumerate(self.order) if self.avals[i].device is not self.device]
         self.runs_inline = self.device is CPU and on.inline
-        self.runs_on = self.device is CPU and not threads.are_awaited(on)       # behind the call that starts it, on the CPU
+        # True if the program may still run on the CPU after the call that starts it has returned.
+        self.runs_on = self.device is CPU and not threads.are_awaited(on)
         self.is_of_virtual_devices = is_mesh_of_cpus(self.device)
         self.soon_read = self._soon_read()
         self.key = self._structure(), on
         self.compiling: background.Job | None = None
-        self.begins_at = self.ready_at = inf        # the thread's estimated work when it is begun and used, in seconds
+        # Seconds of the thread's estimated work at which the background begins with the program, and at which it is used.
+        self.begins_at = self.ready_at = inf
 
     @property
     def is_compiled(self) -> bool:
-        """Whether it can run."""
+        """Whether the program can run."""
         return hasattr(self, "executable")
 
     def takes_equal(self) -> bool:
-        """Whether one that computes the same has been compiled, which this one then takes."""
+        """Take the executable of an equal program, and return whether there is one."""
         same = _programs.get(self.key)
         if same is not None:
             self.executable: launch.Executable = same.executable
@@ -126,20 +131,20 @@ class Program:
 
     @property
     def compile_seconds(self) -> float:
-        """About what it takes to compile."""
+        """The estimated seconds to compile the program."""
         return sum([policy.call_compile_seconds(s.kernel.work) for s in self.path], policy.KERNEL_SECONDS)
 
     def compile(self) -> None:
-        """Compile it now, unless an equal one is there."""
+        """Compile the program now, unless an equal program is compiled."""
         if not self.takes_equal():
             start = time.perf_counter()
-            memory.trim()       # or what is free lies beside what the compiler takes: 820 MiB for ResNet-18, so 780
+            memory.trim()       # Return free memory first, since the compiler's memory is the peak of the process.
             with traced_for(self.device.type == "mesh"):
                 made = for_xla(lambda: cache.program(self._name, self._lowered, self._on(), self.device, self._is_worth_trying()))
             self.become(made, time.perf_counter() - start)
 
     def begin(self) -> None:
-        """Have it compiled in the background. JAX traces it here."""
+        """Have the program compiled in the background. JAX traces it in this thread."""
         same = _begun.get(self.key)
         if same is not None and same.compiling is not None:
             self.compiling = same.compiling
@@ -149,7 +154,7 @@ class Program:
         stats.counters.background += 1
 
     def finish(self) -> None:
-        """Take what was compiled in the background; wait for it where it is not there yet."""
+        """Take the result of the background thread, and wait for it if necessary."""
         assert self.compiling is not None
         if not self.takes_equal():
             made = self.compiling.result()
@@ -159,13 +164,13 @@ class Program:
         self.compiling = None
 
     def become(self, compiled: Any, seconds: float) -> None:
-        """Notes what it has been compiled to, and how long that took."""
+        """Store the compiled program, and count the seconds that compiling took."""
         self.executable = launch.Executable(compiled, len(self.donated))
         _programs[self.key] = self
         stats.program_compiled(self, self.why, seconds)
 
     def summary(self) -> str:
-        """What was compiled, in a few words."""
+        """Return a short text about the calls, inputs and outputs."""
         names = [s.call.op.name for s in self.path]
         shown = ", ".join(names) if len(names) <= 6 else f"{', '.join(names[:3])}, …, {', '.join(names[-2:])}"
         return f"{len(names)} calls ({shown}), {len(self.ins)} inputs, {len(self.outs)} outputs, {len(self.donated)} donated"
@@ -181,12 +186,12 @@ class Program:
         return avals
 
     def _donated(self, spare: Callable[[int], bool]) -> list[int]:
-        """The inputs that nobody else holds and whose memory an output can take.
+        """Return the inputs to donate: nobody else holds them, and an output of the same type can take their buffer.
 
-        JAX gives each output, in order, the first donated buffer of its type. So ``outs`` begins with those that have one: a
-        call's results take its arguments, the last the last of its type, and so an optimizer's the parameters and states that
-        they replace; what is left goes from the last to the first. Any other pairing makes XLA copy every buffer first (25
-        copies in the step of a small MLP, 60 µs; 302 in that of a GPT-2 on a GPU, 1.2 of 34 ms).
+        JAX gives each output, in order, the first donated buffer of its type. So ``outs`` is sorted: outputs with a donated
+        buffer come first. A call's results take the buffers of the call's own arguments, the last result that of the last
+        argument of its type. So an optimizer's results take the buffers of the parameters and states that they replace. The
+        other outputs take what is left, from the last to the first. With any other pairing XLA copies every buffer first.
         """
         free = {i for i in self.ins if self.avals[i].numel and spare(i)}
         if not free:
@@ -202,7 +207,7 @@ class Program:
         return [taken[i] for i in self.outs if i in taken]
 
     def _replaced(self, free: set[int]) -> dict[int, int]:
-        """Outputs, and of the arguments of their own calls those whose memory they take, which leave ``free``."""
+        """Pair outputs with arguments of their own calls whose buffers they take. Remove these arguments from ``free``."""
         wanted, taken = set(self.outs), {}
         for s in reversed(self.path):
             arguments: dict = {}
@@ -216,19 +221,19 @@ class Program:
         return taken
 
     def _soon_read(self) -> list[int]:
-        """Which outputs of an accelerator go to the host unasked: floats, as a loss is one, if they are few.
+        """Return which outputs of an accelerator are copied to the host unasked: float scalars, if they are few.
 
-        A loop asks for its loss when the step is done, and would wait for the copy: 0.3 to 0.6 ms on an H100.
+        A loop reads its loss after the step, and would have to wait for the copy.
         """
         numbers = [k for k, i in enumerate(self.outs) if self.avals[i].shape == () and self.avals[i].is_inexact]
         few = len(numbers) <= policy.FEW_NUMBERS and devices.is_accelerator(self.device)
         return numbers if few else []
 
     def _plan_numbers(self) -> None:
-        """Where each Python number goes: floats and complex parts in one float64 array, ints and bools in one of int64.
+        """Plan the place of each Python number: floats and complex parts in a float64 array, ints and bools in an int64 array.
 
-        There is no array of none, which would cost the call 0.4 µs, but where the program takes nothing else: what it takes
-        says on which device it runs.
+        An array without numbers is left out. But a program without any other input takes an empty float64 array, because the
+        inputs decide on which device it runs.
         """
         self.where: dict[int, tuple[str, int]] = {}
         self.floats: list[tuple[int, str]] = []
@@ -238,7 +243,7 @@ class Program:
                 if i < 0:
                     self._plan_number(-i - 1, mark.number_type)
         self.last_numbers: list | None = None
-        self.zeros: list[tuple[int, str, float]] = []       # those of ``floats`` that were zero the last time, with signs
+        self.zeros: list[tuple[int, str, float]] = []       # The floats that were zero the last time, with their signs.
         self.stays = False
         self.packed: list = []
         self.has_floats, self.has_ints = bool(self.floats or not (self.ints or self.order)), bool(self.ints)
@@ -278,12 +283,12 @@ class Program:
         return *[env[i] for i in self.outs], *([jnp.stack(flags)] if flags else [])
 
     def _functions(self) -> dict[Kernel, Callable]:
-        """What the kernels compute; of those that come several times JAX lowers it once."""
+        """Return the kernels' functions. A kernel that is used several times is jitted, so that JAX lowers it once."""
         times = Counter([s.kernel for s in self.path])
         return {kernel: jax.jit(kernel.function()) if n > 1 else kernel.function() for kernel, n in times.items()}
 
     def _structure(self) -> tuple:
-        """What the compiled code depends on: two programs alike in this compute the same, wherever in a trace they stand."""
+        """Return all that the compiled code depends on. Programs of equal structure are equal, wherever in a trace they are."""
         names: dict[int, Any] = {i: k for k, i in enumerate(self.order)}
         for s in self.path:
             for k in range(len(s.outs)):
@@ -293,7 +298,10 @@ class Program:
         return calls, tuple([names[i] for i in self.outs]), tuple([self.avals[i] for i in self.order]), len(self.donated)
 
     def begun(self, tries: bool, *, beside: bool = False) -> Callable[[], Any]:
-        """Compile it in two steps: trace it now, and return the call that compiles it in any thread."""
+        """Trace the program now, and return a function that compiles it in any thread.
+
+        ``tries`` says whether XLA tries out GPU kernels, ``beside`` whether the background thread compiles.
+        """
         made = for_xla(lambda: cache.begun(self._name, self._lowered, self._on(), self.device, tries, beside=beside))
 
         def compiled() -> Any:
@@ -325,9 +333,9 @@ class Program:
         return self.device is CPU or policy.is_worth_trying(sum([s.kernel.work.compiled for s in self.path]))
 
     def _pack(self, numbers: list) -> None:
-        """The numbers as arrays: the host's for numbers that have just changed, the device's if they stay the same.
+        """Pack the numbers into arrays: host arrays for numbers that have changed, device arrays if they stay the same.
 
-        What says that they are packed comes last, since an interrupt may come before.
+        ``last_numbers`` is set last, because an interrupt may come before.
         """
         if numbers == self.last_numbers and self._signs_stay(numbers):
             self.packed = [put(x, self.device) for x in self.packed]
@@ -341,11 +349,11 @@ class Program:
         self.last_numbers = list(numbers)
 
     def _signs_stay(self, numbers: list) -> bool:
-        """Whether the zeros among numbers equal to the last have their signs too: ``0.0 == -0.0``."""
+        """Return whether the zeros among equal numbers have the same signs as the last time, since ``0.0 == -0.0``."""
         return all([copysign(1, getattr(numbers[k], part)) == sign for k, part, sign in self.zeros])
 
     def launch(self, trace: Trace) -> list:
-        """Starts the program on a trace and gives its values their arrays, which may not be computed yet."""
+        """Start the program on a trace, and give the values their arrays, which may not be computed yet."""
         results: list[list] = []
         trace.launched = self, results
         self.start([trace.values[i] for i in self.order], trace.numbers, results)
@@ -353,8 +361,10 @@ class Program:
         return results[0]
 
     def start(self, given: list[Value], numbers: list, results: list[list]) -> None:
-        """Starts the program on the values of the slots ``order``. What it gives is in ``results`` when the call that runs it
-        returns: what it was given may be overwritten from then on, so an exception must not come before.
+        """Start the program on the values of the slots ``order``.
+
+        The C call that starts the program also puts its outputs into ``results``. The donated inputs may be overwritten from
+        then on, so no exception may come between the start and the outputs.
         """
         self.runs += 1
         stats.counters.program_runs += 1
@@ -362,7 +372,7 @@ class Program:
             self._pack(numbers)
         arrays = [v.array for v in given]
         if np.ndarray in set(map(type, arrays)):
-            del arrays          # or none of NumPy's would go before all are copied
+            del arrays          # Each NumPy array can be freed as soon as it is copied.
             arrays = [device_array(v) for v in given]
         for k in self.foreign:
             arrays[k] = put(np.asarray(arrays[k]), self.device)
@@ -383,17 +393,17 @@ class Program:
             wait.for_all(results)
 
     def assign(self, values: list[Value], outs: list) -> None:
-        """Gives a trace's values their arrays."""
+        """Give a trace's values their arrays."""
         for i, array in zip(self.outs, outs):       # noqa: B905  (the flags, if any, come last)
             values[i].array = array
 
     def _unshared(self, arrays: list) -> list:
-        """The arrays, copied where one to be given away is held by somebody else too (through ``Tensor.jax()``, say)."""
+        """Return the arrays, with copies of donated ones that somebody else holds (through ``Tensor.jax()``, for example)."""
         n = len(self.donated)
         return [a.copy() if k < n and getrefcount(a) > _UNSHARED_IN_LISTS else a for k, a in enumerate(arrays)]
 
     def raise_if_bad(self, outs: list) -> None:
-        """Raises the error that the values of a call's arguments call for, if any. Waits for the program if there may be one."""
+        """Raise the error of the first call whose argument values are wrong. If there are checks, wait for the program."""
         if not self.checks:
             return
         flags = (wait.host(outs[-1]) if self.runs_on else np.asarray(outs[-1])).tolist()
@@ -403,7 +413,7 @@ class Program:
 
 
 def naming_line(error: Exception, state: State) -> Exception:
-    """An error that is raised late, with a note of which call it comes from."""
+    """Return an error that is raised late, with a note that names its call."""
     error.add_note(f"raised by {state.call.op.name} called at {state.line}")
     return error
 

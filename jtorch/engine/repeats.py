@@ -1,7 +1,6 @@
-"""Where a long sequence of calls repeats itself: cut there, as between the layers of a net, its pieces are alike.
+"""Find the repetitions of a long sequence of calls, such as the layers of a net. Cut there, its pieces are equal.
 
-Programs that are alike are compiled once (``program.py``), so what a net of many equal layers costs to compile is what a few
-of them cost.
+Equal programs are compiled once (``program.py``). So a net of many equal layers takes as long to compile as a few of them.
 """
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from jtorch.engine import policy
 
 
 class Run(NamedTuple):
-    """A stretch of ``times`` periods, one behind the other, each of which compiles in ``seconds``."""
+    """A sequence of ``times`` equal periods, one after the other. Each takes ``seconds`` to compile."""
 
     start: int
     period: int
@@ -24,16 +23,16 @@ class Run(NamedTuple):
 
     @property
     def stop(self) -> int:
-        """Where the last of its periods ends."""
+        """The end of the last period."""
         return self.start + self.period * self.times
 
     @property
     def saved(self) -> float:
-        """The seconds of compiling that repeat others."""
+        """The seconds of compile time that all periods but the first would repeat."""
         return self.seconds * (self.times - 1)
 
     def cuts(self) -> list[int]:
-        """The ends of its pieces: some periods each, the same number. What is left over at its end is in none."""
+        """Return the ends of pieces of equally many periods. Periods left over at the end are in no piece."""
         least = max(1, ceil(policy.PIECE / self.seconds))
         together = min(range(least, self.times // 2 + 1), key=self._cost, default=self.times)
         return [self.start + self.period * together * k for k in range(self.times // together + 1)]
@@ -43,9 +42,9 @@ class Run(NamedTuple):
 
 
 def cuts(items: Sequence[Hashable], seconds: Sequence[float], longest: int | None = None) -> list[int]:
-    """The places at which to cut between equal pieces, in order; none if little would be saved. ``seconds`` to compile each.
+    """Return the sorted positions of cuts between equal pieces; none if they would save little.
 
-    ``longest``: of a period, in items.
+    ``seconds`` is the compile time of each item. ``longest`` is the upper limit for a period, in items.
     """
     names: dict[Hashable, int] = {}
     numbers = np.array([names.setdefault(x, len(names)) for x in items])
@@ -55,8 +54,9 @@ def cuts(items: Sequence[Hashable], seconds: Sequence[float], longest: int | Non
 
 
 def _runs(items: np.ndarray, before: np.ndarray, at: int, longest: int) -> list[Run]:
-    """The run that saves most, and those in front of it and behind; ``at`` is where the items stand, ``before`` the seconds
-    in front of each place.
+    """Return the run that saves most, and the runs before and after it.
+
+    ``at`` is the position of the items in the whole sequence. ``before`` has the seconds before each position of that sequence.
     """
     if before[at + len(items)] - before[at] <= policy.SAVED:
         return []
@@ -73,7 +73,7 @@ def _merit(run: Run) -> tuple[float, int]:
 
 
 def _longest(items: np.ndarray, period: int, before: np.ndarray) -> Run:
-    """The longest run of that period."""
+    """Return the longest run with this period."""
     differ = np.flatnonzero(items[period:] != items[:-period])
     edges = np.concatenate([[-1], differ, [len(items) - period]])
     lengths = np.diff(edges) - 1

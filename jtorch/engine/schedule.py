@@ -1,4 +1,4 @@
-"""Which traces are compiled and when, and for how long their programs are kept: the decisions of ``policy.py`` carried out."""
+"""The schedule: which traces are compiled, when, and how long their programs are kept. It applies ``policy.py``."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def note_end(trie: Trie, state: State) -> None:
-    """Notes that a trace which ran call by call has ended naturally; marks it for compiling where that pays."""
+    """Count a natural end of a trace that ran call by call. Mark the trace as hot if compiling it pays."""
     if _is_due(trie, state):
         mark_hot(trie, state)
 
 
 def _is_due(trie: Trie, state: State) -> bool:
-    """Notes an end of a trace that no program is for, and says whether there is to be one."""
+    """Count an end of a trace without a program, and return whether it should be compiled."""
     profile, calls = state.ends_here(), state.depth
     profile.count += 1
     trie.budget.ran(calls, profile.known_work.host)
@@ -33,7 +33,7 @@ def _is_due(trie: Trie, state: State) -> bool:
 
 
 def _is_refused(state: State, saved: float) -> bool:
-    """Whether a trace is never to be compiled, which is noted. ``saved``: seconds that its program would save beside its work."""
+    """Return and remember whether a trace is never compiled. A program would save ``saved`` seconds besides its work."""
     profile, counters = state.ends_here(), stats.counters
     if is_timing_loop(state):
         counters.timing_loops += 1
@@ -47,7 +47,7 @@ def _is_refused(state: State, saved: float) -> bool:
 
 
 def mark_hot(trie: Trie, state: State) -> None:
-    """Makes the calls on the way to ``state`` be held back from now on, and the trace be compiled at its next end."""
+    """Hold back the calls on the path to ``state`` from now on, and let the trace be compiled at its next end."""
     profile = state.ends_here()
     profile.why = f"ran {profile.count} times call by call, about {profile.work(state).host * 1e3:.1f} ms each"
     profile.reserved = policy.compile_seconds(profile.compiled_calls(state))
@@ -60,7 +60,11 @@ def mark_hot(trie: Trie, state: State) -> None:
 
 
 def program_of(trie: Trie, trace: Trace, held: bytes, natural: bool, read: bool) -> plan.Plan | None:
-    """The program of a trace that was held back, compiled now if it is time for it; None if its calls are to run one by one."""
+    """Return the plan of a trace of held-back calls; None if all its calls should run one by one.
+
+    The plan is made, and its programs are compiled or begun, if it is time for that. ``held`` says which values are held,
+    ``natural`` and ``read`` how the trace has ended.
+    """
     state = trace.state
     profile = state.ends_here()
     found = profile.programs.get(held)
@@ -78,20 +82,21 @@ def program_of(trie: Trie, trace: Trace, held: bytes, natural: bool, read: bool)
 
 
 def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | None:
-    """Why a trace that was held back is compiled now; None if it has not come up often enough."""
+    """Return why a trace of held-back calls is compiled now; None if it is not compiled yet, or never."""
     profile = state.ends_here()
     if state.device.type == "meta" or profile.refused or memory.is_short():
         return None
     if not natural and (ENGINE_MODE != "hot" or state.depth > policy.MAX_CUT):
         return None
-    if profile.chains.get(held) is not None and state.depth > policy.MAX_CALLS_THERE:     # it would be several programs, too
+    # A chain of programs serves the trace already, and a plan of so many calls would be several programs too.
+    if profile.chains.get(held) is not None and state.depth > policy.MAX_CALLS_THERE:
         return None
     if ENGINE_MODE == "hot":
         return "JTORCH_ENGINE=hot"
     profile.seen[held] = times = profile.seen.get(held, 0) + 1
     if profile.why is None and starts_held(state.device) and _is_due(trie, state):
         mark_hot(trie, state)
-    if profile.why is None:                 # others go on from here, but this end has not been compiled yet
+    if profile.why is None:                 # The path is hot because of longer traces, but this end has no program.
         if times < policy.PASSED or not trie.budget.allows(profile.compiled_calls(state)) \
                 or _is_refused(state, state.depth * policy.CAUGHT_UP_SECONDS):
             return None
@@ -100,7 +105,7 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
 
 
 def _begin(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> plan.Plan:
-    """The plan of a trace, whose programs are compiled now or begun."""
+    """Make the plan of a trace, and compile its programs or begin to."""
     state, profile = trace.state, trace.state.ends_here()
     made = plan.plan(trace, held, why, read, trie.budget)
     _compile(trie, made)
@@ -115,7 +120,7 @@ def _begin(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> plan.
 
 
 def _compile(trie: Trie, made: plan.Plan) -> None:
-    """Compile the programs of a plan, in the background where that takes long."""
+    """Compile the programs of a plan, in the background if that takes long."""
     missing = [*{p.key: p for p in reversed(made.programs) if not p.takes_equal()}.values()][::-1]
     seconds = sum([p.compile_seconds for p in missing])
     is_quick = policy.is_compiled_now(seconds) and not trie.budget.is_busy
@@ -127,9 +132,9 @@ def _compile(trie: Trie, made: plan.Plan) -> None:
 
 
 def _advance(made: plan.Plan, now: float) -> bool:
-    """Begin to compile those programs of a plan whose time has come, and take those that are done; whether all are.
+    """Begin and finish the programs of a plan that are due, and return whether all are compiled.
 
-    ``now``: the estimated work of the thread so far, in seconds.
+    ``now`` is the estimated work of the thread so far, in seconds.
     """
     for program in made.programs:
         if not program.is_compiled and not program.takes_equal() and program.begins_at <= now:
@@ -151,7 +156,7 @@ def _drop(trie: Trie, program: plan.Plan) -> None:
 
 
 def _cool(trie: Trie, state: State | None) -> None:
-    """Takes back ``mark_hot`` where no program is left on the way."""
+    """Undo ``mark_hot`` for the states on the path that no longer lead to a program."""
     while state is not None and state.parent is not None and not any(s is not None and s.hot for s in state.next.values()):
         profile = state.profile
         if profile is not None and profile.programs:
@@ -166,7 +171,10 @@ def _cool(trie: Trie, state: State | None) -> None:
 
 
 def is_timing_loop(state: State) -> bool:
-    """Whether the trace computes the same thing over and over and drops it. Compiled, it would compute it once."""
+    """Return whether a trace repeats the same call and drops the results, as a timing loop does.
+
+    XLA would compute the repeated call once, and the measured time would be wrong.
+    """
     path = state.path()
     calls = [(s.call, s.args) for s in path]
     if len(set(calls)) == len(calls):
