@@ -1,9 +1,9 @@
-"""Families: calls that differ in integers only, which are sizes of arrays and what the caller computed from them.
+"""Families: calls that differ in integers only. The integers are sizes of arrays, and what the caller computed from sizes.
 
-Tracing a call takes a millisecond, and a sequence that grows, a batch of another length or a mask makes calls of new sizes
-at every turn. When calls of a family have differed as an integer ``n`` does, one trace is made that leaves ``n`` open (see
-``host/sizes.py``), and the host programs of further calls are made from it: 0.04 ms. When there comes one that differs in
-another way, as the two lengths of a translation do, a trace is made that leaves both open.
+A sequence that grows, a batch of another length or a mask makes calls of new sizes in each turn. A JAX trace of each call would
+take long. If all integers of a family's calls depend linearly on one integer ``n``, one open trace is made that leaves ``n``
+open (see ``host/sizes.py``). The host programs of further calls are made from it. If a call differs in another way, as the two
+lengths of a translation do, a further trace leaves one more integer open.
 """
 from __future__ import annotations
 
@@ -25,33 +25,38 @@ from jtorch.engine.host.sizes import Unknowns
 from jtorch.engine.span import Span
 from jtorch.engine.values import Aval
 
-MET, PLANS, FAILURES = 6, 4, 3      # calls remembered, open traces kept and attempts that fail, each per family
-UNKNOWNS, TRACES = 3, 12            # sizes left open at once, and open traces made, each per family
-MAX_FAMILIES = 10_000
+# Numbers per family: remembered calls, kept open traces, and failed attempts before no more are made. Larger: more open traces.
+MET, PLANS, FAILURES = 6, 4, 3
+# Numbers per family: sizes that are open at once, and open traces made. Larger values serve more kinds of calls.
+UNKNOWNS, TRACES = 3, 12
+MAX_FAMILIES = 10_000               # Families; beyond this number all are forgotten. A larger value takes more memory.
 
 
 class Family:
-    """What is known of calls that differ in integers only."""
+    """Calls that differ in integers only, and the open traces made for them."""
 
     __slots__ = ("dims", "failures", "indexed", "met", "most", "plans", "short", "traces")
 
     def __init__(self, dims: int, *, short: bool):
-        self.dims = dims            # how many of the integers are sizes of arguments; they come first
-        self.met: list[tuple[int, ...]] = []                        # integers of calls that no open trace served
+        self.dims = dims            # The number of integers that are sizes of arguments; they come first.
+        self.met: list[tuple[int, ...]] = []                        # Integers of calls that no open trace has served.
         self.plans: list[tuple[Span, Unknowns, Plan]] = []
         self.failures = self.traces = 0
-        self.most = UNKNOWNS        # how many are left open at once
-        self.indexed = 0            # equations of a trace for one size that gather or scatter
-        self.short = short          # whether there is no loop, so that the jits inside may be left out of traces
+        self.most = UNKNOWNS        # The number of sizes that may be open at once.
+        self.indexed = 0            # The number of gathers and scatters in a trace of fixed sizes.
+        self.short = short          # True if the body has no loop, so that traces may leave out the jits inside.
 
     def program(self, ints: tuple[int, ...], trace_open: Callable[[Iterator], Plan]) -> HostProgram | None:
-        """The program for these integers, of an open trace; one is made if they go with those of earlier calls."""
-        if 0 in ints[:self.dims]:       # what reads arguments without elements differs from what reads others
+        """Return the host program of an open trace for these integers, or None.
+
+        A new open trace is made if the integers and those of earlier calls depend linearly on few unknowns.
+        """
+        if 0 in ints[:self.dims]:       # Empty arguments take other paths in the op's body.
             return None
         for span, unknowns, plan in self.plans:
             n = span.unknowns_of(ints)
             if n is not None and unknowns.admit(n):
-                with contextlib.suppress(Unsupported):      # some functions are for the host up to a size
+                with contextlib.suppress(Unsupported):      # The host supports some functions up to a size only.
                     filled = plan.at(n)
                     stats.counters.open_sizes += 1
                     return filled
@@ -60,14 +65,14 @@ class Family:
         return None if new is None else self._opened(new, ints, trace_open)
 
     def _opened(self, span: Span, ints: tuple[int, ...], trace_open: Callable[[Iterator], Plan]) -> HostProgram | None:
-        """The program for these integers of a new open trace, if there can be one."""
+        """Make an open trace over a span, and return its host program for these integers; None if that fails."""
         unknowns = Unknowns(*[ints[k] for k in span.at])
         self.traces += 1
         try:
             with _whole_tracebacks():
                 plan = trace_open(iter([unknowns.size(start, *steps) for start, steps in span.rows]))
             made = plan.at(unknowns.values) if unknowns.admit(unknowns.values) else None
-        except Exception as error:      # whatever a function does that can't be done with a size that is open
+        except Exception as error:      # The function may do anything that an open size does not support.
             if caller.interrupts(error):
                 raise
             if len(span.at) > 1:
@@ -82,7 +87,7 @@ class Family:
         return made
 
     def _span(self, ints: tuple[int, ...]) -> Span | None:
-        """What an open trace was made for and these integers too, with one unknown more; else a line."""
+        """Return the span of an earlier open trace, widened by one unknown to include these integers; else a line."""
         for span, unknowns, _ in reversed(self.plans):
             if len(span.at) < self.most and span.unknowns_of(ints) is None:
                 wider = Span.through(ints, *span.points(unknowns.values))
@@ -91,7 +96,10 @@ class Family:
         return self._line(ints)
 
     def _line(self, ints: tuple[int, ...]) -> Span | None:
-        """A line through an earlier call and this one, if their arguments have other sizes; else through two earlier ones."""
+        """Return a line through this call and an earlier one with other argument sizes.
+
+        If there is none, return a line through two earlier calls that also includes this one, or None.
+        """
         alike = [a for a in self.met if a[:self.dims] != ints[:self.dims]]
         for a in sorted(alike, key=lambda a: sum(map(ne, a, ints))):
             line = Span.through(a, ints)
@@ -104,19 +112,19 @@ class Family:
         return None
 
     def trace(self, fn: Callable, avals: list) -> Plan:
-        """The plan for these avals alone."""
+        """Return the plan for these avals alone, without open sizes."""
         plan = Plan(*self.traced(fn, avals))
         self.indexed = max(self.indexed, plan.indexed)
         return plan
 
     def traced(self, fn: Callable, avals: list) -> tuple[Any, bool]:
-        """The jaxpr of ``fn``, and whether it returns a sequence."""
+        """Return the jaxpr of ``fn``, and whether it returns a sequence."""
         if self.short:
             try:
                 return trace(fn, avals, short=True)
             except Unsupported:
                 raise
-            except Exception as error:      # a loop after all, perhaps; an error of the function itself is raised below
+            except Exception as error:      # The body may have a loop after all. The function's own errors are raised below.
                 if caller.interrupts(error):
                     raise
         closed, is_tuple = trace(fn, avals)
@@ -124,10 +132,10 @@ class Family:
         return closed, is_tuple
 
     def trace_open(self, function_of: Callable, template: tuple, avals: tuple[Aval, ...], sizes: Iterator) -> Plan:
-        """The plan for all sizes that these may be.
+        """Return the plan of an open trace, for all values of the open ``sizes``.
 
-        Raises Unsupported if the function warns, since it should each time, or if there is more indexing than in a trace for
-        one size: where a size is open JAX gathers what it would slice.
+        Raise Unsupported if the function warns, because it should warn each time. Raise it also if the trace indexes more than
+        a trace of fixed sizes: JAX gathers with an open size what it would slice.
         """
         opened = [jax.ShapeDtypeStruct(tuple([next(sizes) for _ in a.shape]), a.np) for a in avals]
         fn = function_of(_with_ints(template, sizes))
@@ -140,7 +148,7 @@ class Family:
 
 
 def _whole_tracebacks() -> contextlib.AbstractContextManager:
-    """JAX takes its own frames out of an exception's traceback, which takes 13 ms and is for somebody who will see it."""
+    """Return a context in which JAX keeps its frames in tracebacks. Removing them takes long, and nobody sees these errors."""
     filtering = getattr(config, "traceback_filtering", None)
     return filtering("off") if filtering is not None else contextlib.nullcontext()
 
@@ -150,9 +158,9 @@ _families: dict[tuple, Family] = {}
 
 def host_program(function_of: Callable, template: tuple, fn: Callable, avals: tuple[Aval, ...], *,
                  loops: bool) -> HostProgram | None:
-    """``fn``, which ``function_of`` makes of ``template``, as a host program; None if it is to be compiled by XLA instead.
+    """Return the host program of ``fn``, which ``function_of`` makes of ``template``; None if only XLA can run it.
 
-    Errors that the function itself raises while it is traced are not caught.
+    Errors that the function itself raises during tracing are not caught.
     """
     family, ints = _family(function_of, template, avals, loops=loops)
     made = family.program(ints, lambda sizes: family.trace_open(function_of, template, avals, sizes))
@@ -160,15 +168,15 @@ def host_program(function_of: Callable, template: tuple, fn: Callable, avals: tu
         return made
     try:
         return family.trace(fn, [a.sds for a in avals]).at()
-    except (Unsupported, KeyError):     # a KeyError: this version of JAX calls a parameter otherwise
+    except (Unsupported, KeyError):     # A KeyError means that this version of JAX has another name for a parameter.
         return None
 
 
 def traced(function_of: Callable, template: tuple, fn: Callable, avals: tuple[Aval, ...], *, loops: bool) -> Callable:
-    """``fn`` for these avals, of the trace that JAX keeps of it if it has run on the host.
+    """Return ``fn`` for these avals as a function of its jaxpr.
 
-    Of a step of ResNet-50 that leaves 0.2 of 0.5 s of tracing. It is traced anew in the same way if there is none, so that what
-    is compiled depends on no other calls.
+    If the call has run on the host, JAX has the trace in its cache. Otherwise JAX traces the function in the same way, so the
+    compiled code does not depend on other calls.
     """
     family, _ = _family(function_of, template, avals, loops=loops)
     closed, is_tuple = family.traced(fn, [a.sds for a in avals])
@@ -177,7 +185,7 @@ def traced(function_of: Callable, template: tuple, fn: Callable, avals: tuple[Av
 
 
 def _family(function_of: Callable, template: tuple, avals: tuple[Aval, ...], *, loops: bool) -> tuple[Family, tuple[int, ...]]:
-    """The family of a call, and its integers."""
+    """Return the family of a call, and its integers."""
     ints = [n for a in avals for n in a.shape]
     dims = len(ints)
     key = function_of, _without_ints(template, ints), tuple([(len(a.shape), a.np) for a in avals])
@@ -190,12 +198,12 @@ def _family(function_of: Callable, template: tuple, avals: tuple[Aval, ...], *, 
 
 
 def clear() -> None:
-    """Forgets all families."""
+    """Forget all families."""
     _families.clear()
 
 
 def _without_ints(value: Any, ints: list[int]) -> Any:
-    """A template with its integers taken out, which go to ``ints``."""
+    """Return a template without its integers, which are appended to ``ints``."""
     if value.__class__ is int:
         ints.append(value)
         return int
@@ -203,7 +211,7 @@ def _without_ints(value: Any, ints: list[int]) -> Any:
 
 
 def _with_ints(value: Any, ints: Iterator) -> Any:
-    """The template with others put in."""
+    """Return the template with other integers."""
     if value.__class__ is int:
         return next(ints)
     return tuple([_with_ints(v, ints) for v in value]) if value.__class__ is tuple else value

@@ -1,7 +1,7 @@
-"""Calls (an op with its static arguments) and kernels (a call for given avals): how one op is run.
+"""Calls (an op with its static arguments) and kernels (a call for given avals): how one op runs.
 
-A kernel on the CPU starts on the host, where its jaxpr is evaluated with NumPy and needs no compiler, and moves to XLA
-once it has run so often that compiling it is expected to pay. On an accelerator it is compiled at once.
+A kernel on the CPU starts on the host, where NumPy evaluates its jaxpr without a compiler. The kernel moves to XLA once it has
+run so often that compiling it is expected to pay. On an accelerator it is compiled at once.
 """
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from jtorch.engine.values import CPU, Aval, aval_of, is_mesh_of_cpus, placed_on,
 from jtorch.ops import check
 from jtorch.ops.registry import Op
 
-MAX_KERNELS = 4096          # of a call
-MAX_MADE = 60_000           # of all calls, 2 KiB each and 8 with what JAX keeps of a trace of its own; beyond that all go
+MAX_KERNELS = 4096          # Kernels that a call keeps; the oldest one is dropped. A larger value takes more memory.
+MAX_MADE = 60_000           # Kernels of all calls; if more were made, all are dropped. A larger value takes more memory.
 
 
 UNKNOWN = -1.0
@@ -45,7 +45,7 @@ class Call:
         self.kernels: dict[tuple[Aval, ...], Kernel] = {}
         self.vjps: dict = {}
         self.nodes: dict = {}
-        self.node_class: type | None = None         # for the extension: see jtorch.dispatch.calls
+        self.node_class: type | None = None         # The C extension reads this; see jtorch.dispatch.calls.
         self.tape_flags: int | None = None
         self.backward_name: str | None = None
 
@@ -57,7 +57,7 @@ _calls: dict[tuple, Call] = {}
 
 
 def call_of(op: Op, template: tuple, creates: object = None) -> Call:
-    """The one call of ``op`` with ``template`` (and, for an op that makes tensors, the device it makes them on)."""
+    """Return the only call of ``op`` with ``template``. ``creates`` is the device of an op that makes tensors."""
     key = (op, template, creates)
     found = _calls.get(key)
     if found is None:
@@ -68,13 +68,13 @@ def call_of(op: Op, template: tuple, creates: object = None) -> Call:
 
 
 def clear_calls() -> None:
-    """Drops all kernels (calls stay, since others hold them)."""
+    """Drop all kernels. Calls stay, since others hold them."""
     global _made
     _made = 0
     families.clear()
     for c in _calls.values():
         c.op._functions.clear()
-    for c in _calls.values():       # new functions, since JAX remembers what the old ones were traced to
+    for c in _calls.values():       # The functions are made anew, because JAX caches traces of the old ones.
         c.fn = c.op.function_of(c.template)
         c.check = c.op.check_of(c.template)
         c.kernels.clear()
@@ -84,7 +84,7 @@ def clear_calls() -> None:
 
 
 class Kernel:
-    """One call for given input avals: its output avals, and the fastest way known to run it."""
+    """One call for given input avals: its output avals, and its ways to run: on the host, or compiled by XLA."""
 
     __slots__ = ("_details", "_work", "avals", "call", "check", "compiled", "ends", "foreign", "is_tuple", "met", "on_host",
                  "outs", "runs", "turns", "used")
@@ -92,9 +92,9 @@ class Kernel:
     def __init__(self, call: Call, avals: tuple):
         self.call, self.avals, self.runs = call, avals, 0
         self._work: cost.Work | None = None
-        self.turns: float | None = UNKNOWN      # how often a thread runs it on the host; None: always
+        self.turns: float | None = UNKNOWN      # Runs on the host in each thread before XLA compiles it; None: never compile.
         self.compiled: Any = None
-        self.met = 0            # traces with it that an accelerator has been given
+        self.met = 0            # Number of an accelerator's traces that have used this kernel.
         self.check: Any = None
         self._details: Any = None
         device = _device_of(call, avals)
@@ -109,15 +109,15 @@ class Kernel:
                 self.check = _check_function(call, avals, device)
         self.used = self.on_host.used if self.on_host is not None else (True,) * len(avals)
         self.outs = tuple([aval_of(tuple(s.shape), np.dtype(s.dtype), device) for s in shapes])
-        self.foreign = {k for k, a in enumerate(avals) if a.device is not device}      # 0-dim tensors of the CPU
+        self.foreign = {k for k, a in enumerate(avals) if a.device is not device}      # 0-dim tensors on the CPU.
         if device.type != "cpu":
             self.on_host = None
-        if device.type == "mesh":       # how its results lie is XLA's choice, known when it is compiled
+        if device.type == "mesh":       # XLA chooses the results' shardings, so the kernel is compiled now.
             self._compile()
             self.outs = self._as_compiled()
-        if device.type == "meta":       # nothing is computed there
+        if device.type == "meta":       # Meta tensors have no data.
             self.compiled, self.check, self.foreign, self._work = self._nothing, None, set(), cost.NOTHING
-        # whether its trace ends behind it, so that its error is raised at the call
+        # True if the trace ends after this call, so that its error is raised at the call.
         self.ends = self.check is not None and device.type == "cpu" and call.op.body.__module__.startswith("jtorch.ops.linalg")
 
     def _shapes(self) -> tuple[list, bool]:
@@ -127,16 +127,20 @@ class Kernel:
         return flatten(out), isinstance(out, (tuple, list))
 
     def function(self) -> Callable:
-        """What it computes, for JAX: traced already where it runs on the host; for an accelerator without the jits inside."""
+        """Return the kernel's function for JAX.
+
+        On the CPU, a kernel with a host program uses the trace of that program. On an accelerator the function has no jits
+        inside.
+        """
         call = self.call
         if self.on_host is None and not self.is_accelerated:
             return call.fn
         return families.traced(call.op.function_of, call.template, call.fn, self.avals, loops=call.op.loops)
 
     def run(self, arrays: list, budget: policy.Budget, *, over: bool = False) -> list:
-        """The outputs for input arrays, NumPy's or JAX's (a Python number is an array of no dimensions).
+        """Return the outputs for input arrays of NumPy or JAX. A Python number is a 0-dim array.
 
-        The thread's ``budget`` counts those on the host. ``over``: whether the first array may be written into, and given.
+        The thread's ``budget`` counts runs on the host. If ``over`` is true, the result may overwrite the first array.
         """
         self.runs += 1
         on_host = self.on_host
@@ -155,9 +159,9 @@ class Kernel:
         return self._run_compiled(arrays)
 
     def _is_cold(self, budget: policy.Budget) -> bool:
-        """Whether this run, which is counted, is to be on the host."""
+        """Count this run, and return whether it is on the host."""
         if self.turns == UNKNOWN:
-            stays = self.on_host is not None and self.on_host.over is not None      # XLA would copy what is written into
+            stays = self.on_host is not None and self.on_host.over is not None      # XLA would copy the array to write into.
             self.turns = None if stays else policy.runs_on_host(self.work, len(self.on_host), sum([a.nbytes for a in self.avals]))       # type: ignore[arg-type]
         if self.turns is None:
             return True
@@ -168,7 +172,7 @@ class Kernel:
 
     @property
     def work(self) -> cost.Work:
-        """About what a run takes."""
+        """The estimated work of a run."""
         if self._work is None:
             self._work = self.on_host.work if self.on_host is not None else self._work_of(self._traced())
         return self._work
@@ -178,12 +182,12 @@ class Kernel:
         return work._replace(host=work.compiled)
 
     def _as_compiled(self) -> tuple[Aval, ...]:
-        """The avals of results on a mesh, with how they lie."""
+        """Return the avals of results on a mesh, with the shardings that XLA has chosen."""
         given = self.compiled.output_shardings
         return tuple([aval_of(a.shape, a.np, a.device, spec_of(s)) for a, s in zip(self.outs, given, strict=True)])
 
     def _wanted(self) -> dict[str, Any]:
-        """The argument of ``jax.jit`` that says how results lie on a mesh, where the op says so."""
+        """Return the argument of ``jax.jit`` with the results' shardings on a mesh, if the op prescribes them."""
         if self.call.op.sharding_rule is None or not self.outs or self.outs[0].device.type != "mesh":
             return {}
         said = [self._place_like(w) if isinstance(w, int) else w for w in self.call.op.sharding_rule(self.call.template)]
@@ -207,19 +211,19 @@ class Kernel:
         except jax.errors.JaxRuntimeError as error:
             raise out_of_memory.told(error)     # noqa: B904  (it says what from)
         if self.on_cpu:
-            wait.until_ready(out[0])        # as in PyTorch, the work is done when the call returns
+            wait.until_ready(out[0])        # A call on the CPU returns after its work is done, as in PyTorch.
         elif self.outs and is_mesh_of_cpus(self.outs[0].device):
             wait.for_all(out)
         return out
 
     @property
     def is_accelerated(self) -> bool:
-        """Whether it runs on an accelerator."""
+        """Whether the kernel runs on an accelerator."""
         return bool(self.outs) and devices.is_accelerator(self.outs[0].device)
 
     @property
     def on_cpu(self) -> bool:
-        """Whether it runs on the CPU."""
+        """Whether the kernel runs on the CPU."""
         return bool(self.outs) and self.outs[0].device is CPU
 
     def _nothing(self, *arrays) -> list:
@@ -231,22 +235,22 @@ class Kernel:
         self.become(for_xla(lambda: self.of_xla(lowered)), perf_counter() - start)
 
     def lowered(self) -> Any:
-        """What XLA is to compile."""
+        """Return the lowered module, which XLA can compile."""
         _require_xla(self.call)
         traced = self._traced()
-        if self._work is None and self.on_host is None:     # or it would be traced once more
+        if self._work is None and self.on_host is None:     # This saves a second JAX trace for the estimate.
             self._work = self._work_of(traced)
         return for_xla(lambda: lowered(traced, self._threads()) if self.on_cpu else traced.lower())
 
     def of_xla(self, lowered: Any) -> Any:
-        """What XLA makes of it, or has made of it in an earlier process."""
+        """Compile the lowered module, or read the result of an earlier process from disk."""
         return cache.kernel(lowered, self._threads(), self.outs[0].device if self.outs else None)
 
     def _threads(self) -> Threads:
         return Threads(inline=True, pool=pool_for(self.work.host)) if self.on_cpu else ELSEWHERE
 
     def become(self, compiled: Any, seconds: float) -> None:
-        """Notes what it has been compiled to, and how long that took."""
+        """Store the compiled kernel, and count the seconds that compiling took."""
         self.compiled = compiled
         stats.kernel_compiled(self, seconds)
 
@@ -259,7 +263,7 @@ class Kernel:
         return tuple(a if a.device is device else aval_of(a.shape, a.np, device or a.device) for a in self.avals)
 
     def raise_if_bad(self, arrays: list) -> None:
-        """Raises the error that the values of the arguments call for, if any."""
+        """Raise the error of wrong argument values, if there are any."""
         stays = self.is_accelerated
         given = [a if stays and k not in self.foreign else np.asarray(a) for k, a in enumerate(arrays)]
         with jax.enable_x64(True):
@@ -271,7 +275,7 @@ class Kernel:
         raise value_error(self.call, self.avals, int(detail[0]))
 
     def _look_again(self, arrays: list) -> Any:
-        """Whether the values are wrong, and what the error is to say of them."""
+        """Run the full check, and return whether the values are wrong, with the detail for the error."""
         if self._details is None:
             call = self.call
             on_host = families.host_program(call.op.check_of, call.template, call.check, self.avals, loops=call.op.loops)
@@ -280,11 +284,11 @@ class Kernel:
 
 
 def for_xla(make: Callable[[], Any]) -> Any:
-    """What is traced or compiled for XLA by ``make``. What an op warns of it has warned of when it was called.
+    """Call ``make``, which traces or compiles for XLA. Warnings are ignored, because an op has warned when it was called.
 
-    An exception at an unlucky moment, an interrupt say, leaves an entry of one of JAX's caches half made for good: whoever asks
-    for it again is told that he calls himself. Then the caches are emptied, and it is made once more. Of an interrupt that comes
-    while JAX compares keys in C++ a ValueError is made there; it is given out as the interrupt that it is.
+    An interrupt at a bad moment leaves a half-made entry in one of JAX's caches, which later raises RecursionError. Then the
+    caches are cleared, and ``make`` is called again. If an interrupt comes while JAX compares keys in C++, JAX raises
+    ValueError instead. The interrupt is raised in its place.
     """
     try:
         return _for_xla(make)
@@ -308,9 +312,10 @@ def _for_xla(make: Callable[[], Any]) -> Any:
 
 
 def _check_function(call: Call, avals: tuple, device: devices.device) -> Callable[[list], Any]:
-    """What looks at the arguments' values: on the CPU the host, elsewhere the device, from which they would take long to come.
+    """Return a function that checks argument values: on the host for the CPU, on the device for an accelerator.
 
-    It gives whether they are wrong, and on a device also what the error is to say of them.
+    The function returns whether values are wrong. On an accelerator it also returns the detail for the error, because copying
+    the arguments to the host would take long.
     """
     on_host = None
     if not devices.is_accelerator(device):
@@ -328,7 +333,7 @@ def _check_by_xla(call: Call) -> Callable[[list], Any]:
     return check
 
 
-XLA_IS_GONE = False     # whether this is a process that was forked when XLA had been started
+XLA_IS_GONE = False     # True in a process that was forked after XLA had started.
 
 
 def _require_xla(call: Call) -> None:
@@ -338,7 +343,7 @@ def _require_xla(call: Call) -> None:
 
 
 def value_error(call: Call, avals: tuple, detail: int) -> Exception:
-    """The exception that the op's record makes for wrong values."""
+    """Return the exception of the op's ``value_check`` for wrong values."""
     assert call.op.value_check is not None
     _, error = call.op.value_check
     made: list[Exception] = []
@@ -353,14 +358,14 @@ def value_error(call: Call, avals: tuple, detail: int) -> Exception:
 
 
 def flatten(out) -> list:
-    """The arrays of a (nested) tuple or list, in order."""
+    """Return the arrays of a (nested) tuple or list, in order."""
     if isinstance(out, (tuple, list)):
         return [x for o in out for x in flatten(o)]
     return [out]
 
 
 def _device_of(call: Call, avals: tuple):
-    """The device the call runs on; RuntimeError where tensors are on several (0-dim CPU tensors go along with any)."""
+    """Return the device of a call. Raise RuntimeError for tensors on several devices; 0-dim CPU tensors go with any device."""
     if call.creates is not None:
         return call.creates
     device = None
@@ -372,7 +377,7 @@ def _device_of(call: Call, avals: tuple):
             raise with_note(RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
                                        f"{_named(avals[0].device)} and {_named(aval.device)}!"),
                           "Move one of them: b.to(a.device), or model.to(device) before the first step.")
-    return CPU if device is None else device        # block_diag() of nothing
+    return CPU if device is None else device        # A call such as block_diag() may have no tensors.
 
 
 def _follows(aval: Aval) -> bool:
@@ -388,7 +393,7 @@ def _named(device) -> str:
 
 
 def kernel_of(call: Call, avals: tuple) -> Kernel:
-    """The kernel of ``call`` for these avals (a Python number has the aval of its host array)."""
+    """Return the kernel of ``call`` for these avals. A Python number has the aval of its host array."""
     found = call.kernels.get(avals)
     if found is None:
         if len(call.kernels) >= MAX_KERNELS:
@@ -402,15 +407,15 @@ def kernel_of(call: Call, avals: tuple) -> Kernel:
 def _made_kernel(call: Call, avals: tuple) -> Kernel:
     try:
         return Kernel(call, avals)
-    except MemoryError as error:        # of a constant in the body
+    except MemoryError as error:        # A constant in the body may be too large.
         raise out_of_memory.of_host(error)      # noqa: B904  (it says what from)
     except Exception as error:
         raise without_jax_notes(error)      # noqa: B904  (the same error)
 
 
-_made = 0       # kernels since all were dropped
+_made = 0       # Number of kernels made since all were dropped.
 
 
 def are_too_many() -> bool:
-    """Whether so many kernels were made that all should be dropped: shapes that never come back would fill the memory."""
+    """Return whether so many kernels exist that all should be dropped. Kernels of shapes that never come back fill memory."""
     return _made > MAX_MADE

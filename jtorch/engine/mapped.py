@@ -1,7 +1,7 @@
-"""Values of one sample under ``torch.vmap``: each stands for those of all samples, which lie along a first dim of another value.
+"""Values of one sample under ``torch.vmap``. Such a value refers to the value of all samples, which has one more dim in front.
 
-A call on them is recorded as a call on all samples at once, an op of its own whose function is ``jax.vmap`` of the op's. So what
-a mapped function calls runs on the host or in programs as anything else does, and JAX traces each op once, not at each call.
+A call of samples is recorded as one call for all samples. Its op is a ``BatchedOp``, whose function is ``jax.vmap`` of the op's
+function. So the calls of a mapped function run on the host or in programs like all others, and JAX traces each op only once.
 """
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ CAPTURED = ("vmap: inplace arithmetic(self, *extra_args) is not possible because
 
 
 class NeedsTracers(Exception):
-    """What a mapped function does is done on JAX's tracers, in whose place it has these values."""
+    """Raised if an operation under ``vmap`` needs JAX's tracers. The caller then runs the mapped function on tracers."""
 
 
 class _Local(threading.local):
-    depth = 0       # how many are being run by the thread, one inside the other
+    depth = 0       # Number of nested ``vmap`` that the thread is running.
 
 
 _local = _Local()
 
 
 class Level:
-    """A ``vmap`` while it is being run."""
+    """A ``vmap`` that is running. Its ``depth`` counts the nesting."""
 
     __slots__ = ("depth", "is_over")
 
@@ -60,12 +60,12 @@ class Level:
 
 
 def is_running() -> bool:
-    """Whether the thread runs a ``vmap``."""
+    """Return whether the thread is running a ``vmap``."""
     return _local.depth > 0
 
 
 class Mapped:
-    """What a value of one sample has in place of an array: the value of all samples, along a first dim."""
+    """The array of a sample's value: a reference to the value of all samples, with one more dim in front."""
 
     __slots__ = ("level", "value")
 
@@ -77,41 +77,44 @@ class Mapped:
 
 
 def of_samples(value: Value, level: Level) -> Value:
-    """The value of one sample, of that of all."""
+    """Return the value of one sample for a value of all samples."""
     whole = value.aval
     return Value(traced_aval(jax.ShapeDtypeStruct(whole.shape[1:], whole.np), whole.device), Mapped(level, value))
 
 
 def level_of(value: Any) -> Level | None:
-    """The innermost ``vmap`` whose sample a value is of."""
+    """Return the innermost ``vmap`` to whose sample a value belongs; None if it belongs to none."""
     return value.array.level if value.__class__ is Value and value.array.__class__ is Mapped else None
 
 
 def samples_of(value: Value, level: Level) -> Value | None:
-    """The value of all samples of a ``vmap``; None if it is the same for all."""
+    """Return the value of all samples of a ``vmap``; None if the value is the same for all samples."""
     return value.array.value if level_of(value) is level else None
 
 
 def is_mapped(value: Any) -> bool:
-    """Whether a value is of one sample."""
+    """Return whether a value belongs to one sample of a ``vmap``."""
     return level_of(value) is not None
 
 
 def traced(value: Value, refused: str = "") -> Any:
-    """The JAX tracer of a value under a transformation. A sample's has none: RuntimeError if it says why, or NeedsTracers."""
+    """Return the JAX tracer of a value under a transformation.
+
+    A sample's value has no tracer. Raise RuntimeError with the text ``refused``, or NeedsTracers if that is empty.
+    """
     if not is_mapped(value):
         return value.array
     raise RuntimeError(refused) if refused else NeedsTracers
 
 
 def refuse_choice(value: Value) -> None:
-    """RuntimeError where a sample's value is to decide what is done."""
+    """Raise RuntimeError if control flow would depend on a sample's value."""
     if is_mapped(value):
         raise RuntimeError(DEPENDS_ON_DATA)
 
 
 def _levels(value: Any) -> set[Level]:
-    """Return all ``vmap`` whose sample a value is of."""
+    """Return all ``vmap`` to whose samples a value belongs."""
     found = set()
     while is_mapped(value):
         found.add(value.array.level)
@@ -120,18 +123,18 @@ def _levels(value: Any) -> set[Level]:
 
 
 def check_writable(shown: Value | None, new: Value | None, message: str = CAPTURED) -> None:
-    """Raise RuntimeError if a tensor that is the same for all samples would be written with what differs between them."""
+    """Raise RuntimeError if values that differ between samples would be written into a tensor that is the same for all."""
     if not _levels(new) <= _levels(shown):
         raise RuntimeError(message)
 
 
 def innermost(args: Sequence[Any]) -> Level | None:
-    """The innermost ``vmap`` that one of the arguments of a call is of a sample of."""
+    """Return the innermost ``vmap`` to whose samples an argument of a call belongs."""
     return max([found for found in map(level_of, args) if found is not None], key=lambda found: found.depth, default=None)
 
 
 def record(record_call: Callable, call: Call, args: Sequence[Any], level: Level) -> Any:
-    """Records ``call`` for all samples of a ``vmap``; RuntimeError if it is over."""
+    """Record ``call`` for all samples of a ``vmap``. Raise RuntimeError if that ``vmap`` has ended."""
     if level.is_over:
         raise RuntimeError(ESCAPED)
     which = tuple([level_of(a) is level for a in args])
@@ -147,11 +150,11 @@ class BatchedOp(Op):
 
     @property
     def is_backward(self) -> bool:      # type: ignore[override]
-        """Whether it is the backward of another op."""
+        """Whether the op is the backward of another op."""
         return self.body.is_backward    # type: ignore[attr-defined]
 
     def function_of(self, template: tuple) -> Callable:
-        """The function of the arrays, mapped ones with a dim more in front."""
+        """Return the function of the arrays. Mapped arrays have one more dim in front."""
         alone, which = template
         return jax.vmap(self.body.function_of(alone), [0 if one else None for one in which])    # type: ignore[attr-defined]
 

@@ -1,4 +1,4 @@
-"""PyTorch's errors where the host or an accelerator has no memory left."""
+"""PyTorch's errors for a host or an accelerator without free memory."""
 from __future__ import annotations
 
 import math
@@ -17,7 +17,7 @@ _BYTES = re.compile(r"allocating (\d+) bytes")
 
 
 def of_host(error: MemoryError) -> Exception:
-    """What PyTorch raises where NumPy has no memory for an array; other errors stay."""
+    """Return PyTorch's error for a MemoryError of NumPy. Other errors are returned as they are."""
     shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
     if shape is None or dtype is None:
         return error
@@ -25,7 +25,7 @@ def of_host(error: MemoryError) -> Exception:
 
 
 def allocated(make: Callable[..., Any], *args: Any) -> Any:
-    """Return ``make(*args)``, a new array of NumPy's, or raise PyTorch's error where there is no memory for it."""
+    """Return the new NumPy array ``make(*args)``, or raise PyTorch's error if there is no memory for it."""
     try:
         return make(*args)
     except MemoryError as error:
@@ -40,7 +40,7 @@ def _refused(nbytes: int, error: Exception) -> RuntimeError:
 
 
 def told(error: jax.errors.JaxRuntimeError) -> Exception:
-    """What PyTorch raises where JAX raises ``error``: the same, unless memory is full."""
+    """Return the error that PyTorch raises instead of JAX's ``error``. Only errors of full memory are replaced."""
     text = str(error)
     if not text.startswith("RESOURCE_EXHAUSTED"):
         return error

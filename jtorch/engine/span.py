@@ -1,25 +1,28 @@
-"""Integers that differ as a few of them do: on a line, a plane or in a space."""
+"""Spans: tuples of integers that depend linearly on a few unknowns, as the points of a line, a plane or a space do."""
 from __future__ import annotations
 
 from itertools import combinations
 from operator import mul, sub
 
-MOST = 8        # integers that differ each in its own way; the lengths of a batch's texts are not what one looks for planes in
+MOST = 8        # Limit for integers that differ independently; above it no plane is searched. Larger: longer searches.
 
 
 class Span:
-    """Integers of which each is ``start`` and the unknowns, which are some of them, as often as ``steps`` says."""
+    """Tuples of integers in which each integer is a ``start`` plus a sum of ``steps`` times unknowns.
+
+    The unknowns are some of the integers themselves.
+    """
 
     __slots__ = ("at", "rows")
 
     def __init__(self, at: tuple[int, ...], rows: list[tuple[int, tuple[int, ...]]]):
-        self.at, self.rows = at, rows       # which of the integers are the unknowns; (start, steps) of all
+        self.at, self.rows = at, rows       # The positions of the unknowns, and (start, steps) of each integer.
 
     @classmethod
     def through(cls, *points: tuple[int, ...]) -> Span | None:
-        """The smallest that has all these points, which are one more than unknowns.
+        """Return the smallest span through these points, which are one more than its unknowns.
 
-        None if it has more points between, which are no integers' multiples of the differences.
+        Return None if the steps would not be integers.
         """
         base = points[0]
         columns = list(zip(*[map(sub, point, base) for point in points[1:]], strict=True))
@@ -39,13 +42,13 @@ class Span:
         return cls(at, rows)
 
     def unknowns_of(self, ints: tuple[int, ...]) -> tuple[int, ...] | None:
-        """The unknowns of these integers, if they are of it."""
+        """Return the unknowns of these integers; None if the integers are outside of the span."""
         n = tuple([ints[k] for k in self.at])
         fit = [i == start + sum(map(mul, steps, n)) for i, (start, steps) in zip(ints, self.rows, strict=True)]
         return n if all(fit) else None
 
     def points(self, n: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """As many of it as ``through`` takes, one of them for the unknowns ``n``."""
+        """Return as many points of the span as ``through`` takes. The first has the unknowns ``n``."""
         given = [n, *[tuple([x + (i == k) for i, x in enumerate(n)]) for k in range(len(n))]]
         return [tuple([start + sum(map(mul, steps, values)) for start, steps in self.rows]) for values in given]
 
@@ -58,7 +61,7 @@ def _determinant(columns: list[tuple[int, ...]]) -> int:
 
 
 def _combined(columns: list[tuple[int, ...]], wanted: tuple[int, ...]) -> tuple[int, ...] | None:
-    """How often each column goes into ``wanted``, by Cramer's rule; None if that is no integer."""
+    """Return the integer coefficients of ``wanted`` in the columns, by Cramer's rule; None if one is no integer."""
     whole = _determinant(columns)
     parts = [divmod(_determinant([*columns[:k], wanted, *columns[k + 1:]]), whole) for k in range(len(columns))]
     return None if any([left for _, left in parts]) else tuple([n for n, _ in parts])

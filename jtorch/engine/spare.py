@@ -1,4 +1,4 @@
-"""Whether a call may write into the array of its first argument, since nobody else holds it."""
+"""Decide whether a call may write into the array of its first argument, because nobody else holds it."""
 from __future__ import annotations
 
 from sys import getrefcount
@@ -10,13 +10,14 @@ import numpy as np
 from jtorch.engine import policy
 from jtorch.engine.values import Value
 
-NOWHERE = 1 << 62       # behind all slots: of a call whose values no trace's list holds
+NOWHERE = 1 << 62       # Larger than all slots. It means that no trace's list holds the values of a call.
 
 
 def is_spare(kernel: Any, args, kept: int) -> bool:
-    """Whether a call may write into the array of its first argument: only its storage holds the value, and only that the array.
+    """Return whether a call may write into the array of its first argument.
 
-    Of a value that has come into the trace with this call, behind ``kept``, the trace's list holds it as well.
+    Only the storage may hold the value, and only the value may hold the array. If the value came into the trace with this call
+    (its slot is ``kept`` or later), the trace's list holds it as well.
     """
     if kernel.on_host is None or kernel.on_host.over is None:
         return False
@@ -25,16 +26,16 @@ def is_spare(kernel: Any, args, kept: int) -> bool:
 
 
 def is_own(array: Any) -> bool:
-    """Whether an array has its memory to itself, in order, and is worth writing into."""
+    """Return whether an array owns its memory, is contiguous and writable, and is large enough to be worth it."""
     if array.__class__ is not np.ndarray or array.nbytes < policy.LEAST_OVERWRITTEN or array.base is not None \
-            or getweakrefcount(array):      # as of what goes by its being what it was
+            or getweakrefcount(array):      # A weak reference may say that the array's contents have not changed.
         return False
     flags = array.flags
     return flags.c_contiguous and flags.writeable
 
 
 def _counts_of_spare() -> tuple[int, int]:
-    """What getrefcount says of a value that a storage and a list hold, and of the value's array; it differs between Pythons."""
+    """Return the reference counts of a value that a storage and a list hold, and of its array. They differ between Pythons."""
     held = Value(None, object())       # type: ignore[arg-type]
     args = [held]
     return getrefcount(args[0]), getrefcount(args[0].array)

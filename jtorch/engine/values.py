@@ -1,4 +1,4 @@
-"""Avals and values: what the engine computes with. A value never changes; a tensor changes by taking another value."""
+"""Avals and values, the engine's data. A value never changes; a tensor changes by taking another value."""
 from __future__ import annotations
 
 import functools
@@ -17,9 +17,9 @@ from jtorch.engine import out_of_memory, wait
 
 
 class Aval:
-    """Shape, dtype and device of a value. Interned: two equal avals are one object, compared by identity.
+    """Shape, dtype and device of a value. Avals are interned: equal avals are one object, compared by identity.
 
-    ``spec`` says of a value on a mesh which dims are split over which of the mesh's axes; None: it is whole on each device.
+    ``spec`` says how a value on a mesh is split: which dims over which axes of the mesh. None means that each device has all.
     """
 
     __slots__ = ("device", "dtype", "is_inexact", "nbytes", "np", "numel", "sds", "shape", "spec", "traced")
@@ -30,7 +30,7 @@ class Aval:
         self.dtype = dtypes.of_numpy(np_dtype)
         self.numel = int(prod(shape))
         self.nbytes = self.numel * np_dtype.itemsize
-        self.is_inexact = self.dtype.is_floating_point or self.dtype.is_complex   # whether it can carry a gradient
+        self.is_inexact = self.dtype.is_floating_point or self.dtype.is_complex   # True if the value can have a gradient.
         self.sds = jax.ShapeDtypeStruct(shape, np_dtype)
         self.traced = False
 
@@ -39,7 +39,7 @@ class Aval:
 
     @property
     def placed(self) -> jax.ShapeDtypeStruct:
-        """The same for JAX's compiler, with its device."""
+        """The shape and dtype with the sharding, for JAX's compiler."""
         return jax.ShapeDtypeStruct(self.shape, self.np, sharding=sharding_of(self.device, self.spec))
 
 
@@ -48,7 +48,7 @@ _shardings: dict[devices.device | tuple, Sharding] = {}
 
 
 def sharding_of(device: devices.device, spec: PartitionSpec | None = None) -> Sharding:
-    """JAX's name for the place where values of ``device`` live."""
+    """Return JAX's sharding for values of ``device``."""
     found = _shardings.get(device if spec is None else (device, spec))
     if found is None:
         on_mesh = device.type == "mesh"
@@ -59,12 +59,12 @@ def sharding_of(device: devices.device, spec: PartitionSpec | None = None) -> Sh
 
 
 def spec_of(sharding: Any) -> PartitionSpec | None:
-    """How a sharding of a mesh's splits dims; None where it splits none."""
+    """Return the partition spec of a sharding on a mesh; None if it splits no dim."""
     return spec_from(sharding.spec)
 
 
 def spec_from(dims: Iterable) -> PartitionSpec | None:
-    """A partition spec, written in one way, of what each dim is split over (an axis, several, none); None where none is split."""
+    """Return the normal form of a partition spec, from the axis, the axes or None of each dim; None if no dim is split."""
     entries = [e[0] if isinstance(e, tuple) and len(e) == 1 else e or None for e in dims]
     while entries and entries[-1] is None:
         entries.pop()
@@ -72,17 +72,17 @@ def spec_from(dims: Iterable) -> PartitionSpec | None:
 
 
 def is_mesh_of_cpus(device: devices.device) -> bool:
-    """Whether a device is a mesh of virtual CPUs."""
+    """Return whether a device is a mesh of virtual CPUs."""
     return device.type == "mesh" and devices.jax_device(device).platform == "cpu"
 
 
 def placed_on(device: devices.device) -> dict[str, Any]:
-    """Arguments of ``jax.jit`` for what is given no arrays, which would say where it runs; else that is JAX's choice."""
+    """Return the arguments of ``jax.jit`` that place a function without inputs. Otherwise JAX would choose the device."""
     return {"out_shardings": sharding_of(device)}
 
 
 def aval_of(shape: tuple[int, ...], np_dtype: np.dtype, device: devices.device, spec: PartitionSpec | None = None) -> Aval:
-    """The one aval of these."""
+    """Return the only aval with this shape, dtype, device and spec."""
     key = (shape, np_dtype, device) if spec is None else (shape, np_dtype, device, spec)
     found = _avals.get(key)
     if found is None:
@@ -93,7 +93,7 @@ def aval_of(shape: tuple[int, ...], np_dtype: np.dtype, device: devices.device, 
 
 
 def traced_aval(tracer, device: devices.device | None = None) -> Aval:
-    """An aval of its own for a JAX tracer, or what else has its shape and dtype, so that no trace ever matches it."""
+    """Return a new aval for a JAX tracer, or for another object with a shape and a dtype. No trace matches such an aval."""
     aval = Aval(tuple(tracer.shape), np.dtype(tracer.dtype), CPU if device is None else device)
     aval.traced = True
     return aval
@@ -103,10 +103,10 @@ CPU = devices.device("cpu")
 
 
 class Value:
-    """An immutable array, perhaps not computed yet. Nobody can tell that its memory was written to behind its last use.
+    """An immutable array, perhaps not computed yet. Its memory may be overwritten after its last use, which nobody can see.
 
-    ``array`` is a NumPy or JAX array, or None while the value waits in the trace it was ``born`` in. ``stamp`` (a trace) and
-    ``slot`` say where it stands in the trace that last met it.
+    ``array`` is a NumPy or JAX array, or None while the value waits in the trace that made it (``born``). ``stamp`` is the trace
+    that used it last, and ``slot`` its number in that trace.
     """
 
     __slots__ = ("array", "aval", "born", "slot", "stamp")
@@ -120,7 +120,7 @@ class Value:
 
 
 def device_array(value: Value) -> jax.Array:
-    """The JAX array of a computed value, made once."""
+    """Return the JAX array of a computed value. A NumPy array is converted once."""
     array = value.array
     if array.__class__ is np.ndarray:
         array = value.array = put(array, value.aval.device, value.aval.spec)
@@ -128,7 +128,7 @@ def device_array(value: Value) -> jax.Array:
 
 
 def zero_stride_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """The array of a meta tensor: a shape and a dtype over one element."""
+    """Return an array of this shape and dtype in the memory of one element, as meta tensors have it."""
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
@@ -136,7 +136,7 @@ zero_stride_arrays: dict[Aval, np.ndarray] = {}
 
 
 def shape_only_value(value: Value) -> Value:
-    """A value in place of ``value`` where only its aval counts, so that its memory can go."""
+    """Return a value with the aval of ``value`` but without its memory, for uses that read only the aval."""
     aval = value.aval
     found = zero_stride_arrays.get(aval)
     if found is None:
@@ -152,7 +152,7 @@ _ones: dict[Aval, Value] = {}
 
 
 def ones_of(aval: Aval) -> Value:
-    """The value of ones that backward starts from: the same one each time, so that a program may count on it."""
+    """Return the value of ones that backward starts from. It is the same value each time, so programs can rely on it."""
     found = _ones.get(aval)
     if found is None:
         if len(_ones) > 256:
@@ -163,15 +163,16 @@ def ones_of(aval: Aval) -> Value:
 
 
 def is_ones(value: Value) -> bool:
-    """Whether a value is one of those of ``ones_of``."""
+    """Return whether a value comes from ``ones_of``."""
     return _ones.get(value.aval) is value
 
 
 @functools.lru_cache(256)
 def constant(number: float) -> Value:
-    """A number that many calls share: what they do is the same code then, where Python numbers have a place in each.
+    """Return the value of a number that many calls share.
 
-    So the updates of 53 running statistics take 0.1 s to compile, and 0.5 with numbers.
+    Each Python number has its own place in a program's inputs. With a shared value the calls have equal code, which XLA
+    compiles once.
     """
     return Value(aval_of((), np.dtype(np.float64), CPU), np.array(number, np.float64))
 
@@ -182,7 +183,7 @@ def _shaped(shape: tuple[int, ...], dtype: np.dtype) -> jax.core.ShapedArray:
         return jax.core.ShapedArray(shape, dtype)
 
 
-_quick = True       # whether jaxlib has what ``jax.device_put`` ends in, behind 30 µs of Python
+_quick = True       # True while jaxlib has the function that ``jax.device_put`` calls after a lot of Python.
 
 
 def _copied_quickly(array: np.ndarray, device: devices.device) -> jax.Array | None:
@@ -192,10 +193,10 @@ def _copied_quickly(array: np.ndarray, device: devices.device) -> jax.Array | No
 
 def put_in_parts(parts: list[np.ndarray], shape: tuple[int, ...], sharding: Sharding,
                  places: list[jax.Device], shared: bool = False) -> jax.Array | None:
-    """An array of this shape, of which these devices get copies of these parts, by way of jaxlib itself.
+    """Return a JAX array of this shape with one part on each of these devices, made by jaxlib directly.
 
-    None where jaxlib is not as expected. Other devices of the sharding are other processes'. What may be ``shared`` is not
-    copied where it is aligned as XLA wants: nobody writes to it while the array is there.
+    The parts are copied. ``shared`` parts are not copied if they are aligned as XLA needs it, so nobody may write to them.
+    Other devices of the sharding belong to other processes. The result is None if jaxlib is not as expected.
     """
     global _quick
     if not _quick:
@@ -210,37 +211,37 @@ def put_in_parts(parts: list[np.ndarray], shape: tuple[int, ...], sharding: Shar
 
 
 def put(array: np.ndarray, device: devices.device, spec: PartitionSpec | None = None) -> jax.Array:
-    """A copy of a host array in JAX's memory. Never an alias: the buffer may be given to a program to overwrite."""
+    """Copy a host array into JAX's memory. The result is no alias, because a program may overwrite its buffer."""
     if device.type == "meta":
         return zero_stride_array(array.shape, array.dtype)     # type: ignore[return-value]
     made = _copied_quickly(array, device) if spec is None else None
     if made is not None:
         return made
     with jax.enable_x64(True):
-        made = jax.device_put(array.copy(), sharding_of(device, spec))      # aligned memory is shared, may_alias=False or not
+        made = jax.device_put(array.copy(), sharding_of(device, spec))  # JAX shares aligned memory in spite of may_alias=False.
     if not isinstance(made, jax.core.Tracer):
         return made
-    with jax.ensure_compile_time_eval():    # inside a caller's jit; the value outlives its trace
+    with jax.ensure_compile_time_eval():    # The caller is inside a jit, and the value outlives its JAX trace.
         return put(array, device, spec)
 
 
-ALIGNMENT = 64          # bytes: XLA reads host memory where it is if it begins at a multiple
+ALIGNMENT = 64          # Bytes. XLA reads host memory without a copy if the address is a multiple of this.
 
 
 def aligned_zeros(n: int, dtype: np.dtype) -> np.ndarray:
-    """So many zeros where XLA can read them without a copy."""
+    """Return ``n`` zeros in memory that XLA can read without a copy."""
     memory = np.zeros(n * dtype.itemsize + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start:start + n * dtype.itemsize].view(dtype)
 
 
-SHARED = 1 << 18        # bytes: a smaller array is copied in the 20 µs that it takes to share it
+SHARED = 1 << 18        # Bytes. A smaller array is copied, since sharing it would take as long. Larger: more copies.
 
 
 def shared(array: np.ndarray) -> np.ndarray | jax.Array:
-    """An array that nobody will write to as one of JAX's in the same memory, if it is large and aligned; else itself.
+    """Return a JAX array in the memory of a NumPy array that is large and aligned; else return the array itself.
 
-    JAX knows that it does not own the memory: a program that may overwrite the array writes to a copy.
+    Nobody may write to the array afterwards. JAX does not own the memory, so a program that donates the array copies it.
     """
     if array.nbytes < SHARED or not array.flags.c_contiguous or array.ctypes.data % ALIGNMENT:
         return array
@@ -249,7 +250,7 @@ def shared(array: np.ndarray) -> np.ndarray | jax.Array:
 
 
 def host_array(value: Value) -> np.ndarray:
-    """A computed value's elements as a NumPy array that nobody may write to."""
+    """Return a computed value's elements as a NumPy array. Nobody may write to it."""
     array = value.array
     if array.__class__ is np.ndarray:
         return array
@@ -257,12 +258,12 @@ def host_array(value: Value) -> np.ndarray:
         return wait.host(array)
     try:
         return np.asarray(array)
-    except jax.errors.JaxRuntimeError as error:     # an accelerator's errors may come when its results are asked for
+    except jax.errors.JaxRuntimeError as error:     # An accelerator may raise its errors when a result is read.
         raise out_of_memory.told(error)     # noqa: B904  (it says what from)
 
 
 def moved(value: Value, device: devices.device, spec: PartitionSpec | None = None):
-    """A computed value's array on another device."""
+    """Return a copy of a computed value's array on another device."""
     if device is CPU:
         return np.array(value.array)
     return put(host_array(value), device, spec)
