@@ -25,7 +25,7 @@ from typing import Any
 from jtorch.engine.threads import ClientProxy
 from jtorch.ops import _onednn
 
-IDLE = 20.0         # seconds without a module, after which the server ends
+IDLE = 20.0         # Seconds without a module after which the server ends. A larger value keeps its memory for longer.
 SERVER = Path(__file__).with_name("compile_server.py")
 
 
@@ -81,21 +81,24 @@ class _Server:
         self._process.kill()
         os.close(self._alive)
         for pipe in (self._process.stdin, self._process.stdout):
-            with contextlib.suppress(OSError):      # what was not written yet
+            with contextlib.suppress(OSError):      # Closing flushes unwritten data, and the process has ended.
                 pipe.close()        # type: ignore[union-attr]
         self._process.wait()
 
 
 def _is_python(executable: str | None) -> bool:
-    """Return whether ``sys.executable`` starts Python; where Python is part of another program it may start that."""
+    """Return whether ``sys.executable`` starts Python. If Python is embedded, it may start the other program."""
     return bool(executable) and "python" in Path(executable).name and not getattr(sys, "frozen", False)     # type: ignore[arg-type]
 
 
 class _Worker:
-    """The thread and the jobs that wait for it, which begin with the first job, and the server, with the first module."""
+    """The thread with its waiting jobs, and the server.
+
+    The thread starts with the first job, the server with the first module.
+    """
 
     def __init__(self):
-        self._lock = threading.Lock()       # held while the thread or the server begins, and while they are told to end
+        self._lock = threading.Lock()       # Held while the thread or the server starts, and while the server ends.
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._server: _Server | None = None
@@ -160,9 +163,9 @@ def submit(make: Callable[[], Any]) -> Job:
 
 
 class Client(ClientProxy):
-    """Stand for JAX's client: the server compiles, and the client loads."""
+    """A proxy of JAX's client: the server compiles, and JAX's client loads."""
 
-    made: bytes | None = None       # the executable that the server has compiled
+    made: bytes | None = None       # The executable that the server has compiled.
 
     def compile_and_load(self, module: Any, executable_devices: Any, compile_options: Any, **more: Any) -> Any:
         """See ``jaxlib``'s Client."""
@@ -170,7 +173,7 @@ class Client(ClientProxy):
         request = mlir.module_to_bytecode(module), compile_options.SerializeAsString(), [d.id for d in executable_devices]
         self.made = _worker.serialized(request)
         if self.made is not None:
-            with contextlib.suppress(RuntimeError):     # compiled by another JAX, or for another processor
+            with contextlib.suppress(RuntimeError):     # The executable may be for another JAX or another processor.
                 return self._client.deserialize_executable(self.made, executable_devices=executable_devices,
                                                            compile_options=compile_options, **more)
         return self._client.compile_and_load(module, executable_devices=executable_devices, compile_options=compile_options,
@@ -179,7 +182,7 @@ class Client(ClientProxy):
 
 def _in_child() -> None:
     global _worker
-    _worker = _Worker()     # a forked process has no other thread than the one that forked
+    _worker = _Worker()     # A forked process has only the thread that forked.
 
 
 if hasattr(os, "register_at_fork"):

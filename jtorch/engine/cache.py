@@ -1,9 +1,9 @@
 """Compiled programs kept on disk between processes, so that a script that runs again does not compile again.
 
 ``JTORCH_CACHE`` names the directory (default: ``jtorch`` in the user's cache directory); empty or ``0`` turns it off.
-A file is named by a hash of the program's calls (see ``names``) or its text, and of all that its machine code depends on:
-versions of JAX and XLA, device, CPU features, XLA_FLAGS. It is written aside and renamed, so several processes may share the
-directory. What is loaded is code, so a directory that others may write to is not used.
+A file's name is a hash of the program's calls (see ``names``) or of its text, and of all that its machine code depends on:
+versions of JAX and XLA, device, CPU features, XLA_FLAGS. A file is written under another name and renamed, so several
+processes may share the directory. The files are code, so a directory that others may write to is not used.
 """
 from __future__ import annotations
 
@@ -32,20 +32,17 @@ from jtorch.engine import background, convolutions, memory, stats, temporaries, 
 from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.ops import _onednn
 
-MAX_BYTES = 512 * 2**20     # the files used longest ago go first
-FORMAT = "2"
-# XLA would leave out the rounding of 16-bit floats between operations that it fuses: a program gave other numbers than its calls
-# one by one.
+MAX_BYTES = 512 * 2**20     # Size of the directory in bytes; the least recently used files are removed first. Larger: more disk.
+FORMAT = "2"                # Version of the file format. Files of other versions are not found.
+# XLA would otherwise leave out the rounding of 16-bit floats between fused operations. A program would round differently than its
+# calls.
 EXACT = {"xla_allow_excess_precision": False}
-# LLVM's higher levels take a quarter more of the compiling (3.8 for 2.9 s, a U-Net's step) and made no program quicker.
+# LLVM's higher optimization levels take longer to compile and make no program faster.
 QUICKLY_COMPILED = {"xla_backend_optimization_level": 1}
 
-# On a GPU XLA tries out which of many ways of a product or convolution is the quickest. For a large program that pays: a GPT-2's
-# step takes 34 ms on an H100, and 41 by cuBLAS's advice, which is not to use what this GPU has; 2 of 16 s of compiling go to it.
-# For a small one (``policy.is_worth_trying``) it does not, and a kernel of one op runs a few times until there is a program:
-# `linear` takes 0.04 s to compile instead of 0.85, its gradients 0.1 instead of 1.5, and they are as quick. Convolutions, which
-# XLA runs 150 times slower where it is told not to try, get the first way that gives the same bits in each run: 0.2 s instead of
-# 0.5 to 0.8.
+# XLA tries out several GPU kernels for each product and convolution (autotuning). That pays for a large program only, see
+# ``policy.is_worth_trying``. A kernel of one op runs a few times until its trace has a program, so products are not tuned.
+# Convolutions without autotuning would be very slow. The deterministic mode takes the first algorithm with reproducible bits.
 UNTRIED_PRODUCTS = {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}
 UNTRIED_CONVOLUTIONS = {"xla_gpu_deterministic_ops": True}
 
@@ -59,14 +56,14 @@ def _default() -> str | None:
 
 
 _directory: str | None = _default()
-_checked: dict[str, bool] = {}      # directories, and whether they may be used
+_checked: dict[str, bool] = {}      # Says for each directory whether it may be used.
 
 
 def set_cache_dir(path: str | os.PathLike | None) -> None:
-    """Where compiled programs are kept between processes; None: nowhere. The environment's JTORCH_CACHE sets the same.
+    """Set the directory that keeps compiled programs between processes. The environment variable JTORCH_CACHE sets the same.
 
     Args:
-        path (path or None): it is made when the first program is kept.
+        path (path or None): the directory, which is made when the first program is saved. None keeps no programs.
 
     Example::
 
@@ -80,10 +77,10 @@ def set_cache_dir(path: str | os.PathLike | None) -> None:
 
 
 def get_cache_dir() -> str | None:
-    """The directory in which compiled programs are kept, or None.
+    """Return the directory that keeps compiled programs, or None.
 
     Returns:
-        a path, or None where programs are not kept.
+        a path, or None if programs are not kept.
 
     Example::
 
@@ -95,17 +92,17 @@ def get_cache_dir() -> str | None:
 
 
 def kernel(lowered: Any, on: Threads = ELSEWHERE, device: devices.device | None = None) -> Any:
-    """One op: ``lowered.compile()`` for these threads, or the same read from disk. ``device``: what for, the CPU if None."""
+    """Compile the lowered module of one op for these threads, or read it from disk. ``device`` is the CPU if None."""
     return program(lambda: None, lambda: lowered, on, device, tries=False)
 
 
 def program(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threads, device: devices.device | None,
             tries: bool = True) -> Any:
-    """The same of many calls. ``lower()`` is not asked for if a program of the name (see ``names``) is on disk.
+    """Compile a program, or read it from disk. ``lower()`` is not called if a program of this name (see ``names``) is on disk.
 
-    ``tries``: whether XLA tries out on a GPU which way of a product or convolution is the quickest.
+    ``tries`` says whether XLA tries out GPU kernels for products and convolutions.
     """
-    memory.trim_now_and_then()      # kernels come by the dozen, and take little; for a program memory was trimmed just now
+    memory.trim_now_and_then()      # Kernels are many and small, so memory is not trimmed before each.
     start = time.perf_counter()
     made = begun(name_of, lower, on, device, tries)()
     if jax.default_backend() == "cpu":
@@ -116,9 +113,9 @@ def program(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Thr
 
 def begun(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threads, device: devices.device | None,
           tries: bool, *, beside: bool = False) -> Callable[[], Any]:
-    """The same in two steps: what is not on disk has been lowered, and the call that is given compiles it, in any thread.
+    """Lower a program that is not on disk, and return a function that compiles it in any thread.
 
-    ``beside``: whether that is the background's.
+    ``beside`` says whether the background thread calls that function.
     """
     places = devices.all_jax_devices(device or devices.interned("cpu"))
     keeps = _directory is not None and _usable(_directory)
@@ -152,7 +149,7 @@ def _compiled(lowered: Any, path: Path | None, on: Threads, places: list[jax.Dev
 
 
 def _options(text: str, on: Threads, platform: str, tries: bool) -> dict[str, Any]:
-    """Those of XLA for what has that text."""
+    """Return XLA's options for a program with this text."""
     if platform == "cpu":
         return on.options | EXACT | QUICKLY_COMPILED | convolutions.options(text)
     if platform == "gpu" and not tries:
@@ -161,7 +158,7 @@ def _options(text: str, on: Threads, platform: str, tries: bool) -> dict[str, An
 
 
 def _taken(lowered: Any) -> str:
-    """Which of its arguments a program takes. JAX leaves out those that are not used, and its text does not say which."""
+    """Return a text of the arguments that a program takes. JAX leaves out unused ones, and the module does not say so."""
     kept = getattr(lowered._lowering, "compile_args", {}).get("kept_var_idx")
     return f"{lowered.in_tree}{sorted(kept or ())}"
 
@@ -171,7 +168,7 @@ def _usable(directory: str) -> bool:
         try:
             os.makedirs(directory, mode=0o700, exist_ok=True)
             _checked[directory] = _is_private(directory)
-        except (OSError, ValueError) as error:      # ValueError: a name that no file can have
+        except (OSError, ValueError) as error:      # ValueError means a name that no file can have.
             _checked[directory] = False
             _note(error)
     return _checked[directory]
@@ -185,14 +182,17 @@ def _is_private(directory: str) -> bool:
 
 
 def _path(name: str, on: Threads, places: list[jax.Device]) -> Path:
-    """The file of a program of this name or text, of these threads (a callback is part of what is written) and this machine."""
+    """Return the file of a program with this name or text, for these threads and this machine.
+
+    The threads are part of the name, because inline programs are written with a callback in them.
+    """
     assert _directory is not None
     return Path(_directory) / hashlib.sha256(f"{name}|{_machine(tuple(places))}|{on}".encode()).hexdigest()
 
 
 @functools.cache
 def _machine(places: tuple[jax.Device, ...]) -> str:
-    """What code compiled for a device depends on beside its source. The device itself is part of what is written."""
+    """Return a text of all that machine code depends on besides its source. The device is part of the written program."""
     place = places[0]
     return "|".join([FORMAT, jax.__version__, jaxlib.__version__, place.platform, place.device_kind,
                      ",".join([str(p.id) for p in places]),
@@ -221,27 +221,27 @@ def _load(path: Path, on: Threads, places: list[jax.Device]) -> Any:
         found = deserialize_and_load(serialized, in_tree, out_tree, threads.client(places[0].client, on), places)
     except MemoryError:
         return None
-    except Exception as error:      # written by another build, or damaged: it is made anew
+    except Exception as error:      # The file comes from another build or is damaged, so the program is compiled anew.
         if caller.interrupts(error):
             raise
         _remove(path)
         return None
-    with contextlib.suppress(OSError):      # the order in which files go is kept where it can be written
+    with contextlib.suppress(OSError):      # The time of the file says when it was used last.
         os.utime(path)
     stats.counters.loaded += 1
     return threads.quick(found, on)
 
 
-_failures: list[str] = []      # what to warn of; only the first is said
+_failures: list[str] = []      # Texts for the warning; only the first failure is kept.
 _said = [False]
 
 
 def _go_on_without(error: Exception) -> None:
-    """Note a failure of memory or of the file system. Raise what has nothing to do with the cache."""
+    """Remember a failure of memory or of the file system. Raise an interrupt, and ignore other errors."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
         _note(error)
     elif caller.interrupts(error):
-        raise error     # else the program cannot be written down, as one with a callback in it
+        raise error     # Any other error means that the program cannot be written, for example because of a callback.
 
 
 def _note(error: Exception) -> None:
@@ -250,7 +250,7 @@ def _note(error: Exception) -> None:
 
 
 def warn_of_failure() -> None:
-    """Warn once in a process of a cache that cannot be used. While all warnings are ignored, as during tracing, wait."""
+    """Warn once in a process that the cache cannot be used. Wait while all warnings are ignored, as during tracing."""
     if not _failures or _said[0] or (warnings.filters and warnings.filters[0] == ("ignore", None, Warning, None, 0)):
         return
     _said[0] = True
@@ -268,15 +268,15 @@ def _remove(path: str | Path) -> None:
 
 
 def _prepare_lapack() -> None:
-    """What JAX does when it lowers a call of LAPACK: a program that is read untraced would call what is not there."""
-    from jaxlib import lapack  # here, so that a JAX without it compiles anew
+    """Load LAPACK's functions, as JAX does when it lowers a call of LAPACK. A program from disk was not lowered here."""
+    from jaxlib import lapack  # An import error here makes the program compile anew.
     lapack._lapack.initialize()
 
 
 def _save(path: Path, made: Any, calls_lapack: bool, client: background.Client | None) -> None:
-    """Write a program aside and rename it. A callback in it or a full disk leaves the program out.
+    """Write a program under another name and rename it. A program with a callback is not saved, nor one on a full disk.
 
-    ``client``: the one that compiled it in the background.
+    ``client`` is the client that compiled the program in the background, if any.
     """
     temporary = None
     try:
@@ -295,7 +295,7 @@ def _save(path: Path, made: Any, calls_lapack: bool, client: background.Client |
 
 
 def _serialized(made: Any, code: bytes | None) -> tuple:
-    """Return what JAX's ``serialize`` gives, but with this machine code: what was loaded cannot be written whole again."""
+    """Return the result of JAX's ``serialize`` with this machine code. A loaded executable cannot be serialized again."""
     from jax.experimental import serialize_executable as jaxs
 
     class Pickler(jaxs._JaxPjrtPickler):
@@ -314,7 +314,7 @@ _trimmed = 0.0
 
 
 def _trim(directory: Path) -> None:
-    """Removes the files used longest ago where there are too many; looked at once a minute."""
+    """Remove the least recently used files if the directory is too large. Look at most once a minute."""
     global _trimmed
     if time.monotonic() - _trimmed < 60 and _trimmed:
         return

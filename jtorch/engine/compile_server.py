@@ -1,8 +1,8 @@
 """Compile programs for another process: ``python -P compile_server.py TARGET...``, started by ``background``.
 
-It reads pickled requests (an MLIR module as bytecode, serialized options, device ids) from standard input, and writes to
-standard output the serialized executable, or None where XLA raised. It ends with its input. A target is the name of a custom
-call of the parent's; here it stands for nothing, since programs are only compiled.
+The server reads pickled requests (an MLIR module as bytecode, serialized options, device ids) from standard input. It writes the
+serialized executable to standard output, or None if XLA raised. It ends when its input ends. A target is the name of one of
+the parent's custom calls. Here it needs no function of its own, since programs are only compiled.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jaxlib.mlir import ir
 
 
 def _register(targets: list[str]) -> None:
-    """Make XLA know LAPACK's custom calls and these."""
+    """Register LAPACK's custom calls and these targets with XLA."""
     known = jaxlib.lapack.registrations()["cpu"]
     for name, capsule, version in [*known, *[(target, *known[0][1:]) for target in targets]]:
         xla_client.register_custom_call_target(name, capsule, platform="cpu", api_version=version)
@@ -33,24 +33,24 @@ def _compiled(client: Any, module: bytes, options: bytes, devices: list[int]) ->
             made = client.compile_and_load(ir.Module.parse(module), executable_devices=xla_client.DeviceList(places),
                                            compile_options=xla_client.CompileOptions.ParseFromString(options))
             return client.serialize_executable(made)
-        except Exception:       # the parent compiles it itself, and raises what comes of that
+        except Exception:       # The parent compiles the module itself, and raises the error.
             return None
 
 
 def _end_with(parent: int) -> None:
-    """End when the parent does, even if something is being compiled."""
+    """End the process when the parent ends, even during a compilation."""
     os.read(parent, 1)
     os._exit(0)
 
 
 def main() -> None:
     """Serve until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)        # Ctrl-C is the parent's
+    signal.signal(signal.SIGINT, signal.SIG_IGN)        # The parent handles Ctrl-C.
     alive, *targets = sys.argv[1:]
     threading.Thread(target=_end_with, args=(int(alive),), daemon=True).start()
     given: BinaryIO = sys.stdin.buffer
     answers: BinaryIO = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)       # what XLA prints is no answer
+    os.dup2(2, 1)       # XLA's prints must not mix with the answers.
     _register(targets)
     client = xla_client.make_cpu_client()
     while True:

@@ -1,8 +1,8 @@
-"""Who computes a program's convolutions on the CPU: XLA has two libraries, and takes the slower one.
+"""XLA's options for programs with convolutions on the CPU: they choose the library of convolutions, and how loops are compiled.
 
-XLA gives those of float32 and float64 to YNNPACK, which runs one of 64 channels in a single thread; its own (Eigen's), which an
-option brings back for a whole program, runs it in all. Milliseconds of the convolution and its gradients of input and filters,
-3x3, medians on 2 cores of an AMD machine with AVX-512:
+XLA has two libraries for convolutions of float32 and float64. By default it takes YNNPACK, which runs a convolution of 64
+channels in a single thread. An option chooses Eigen for a whole program, which uses all threads. The table has milliseconds of
+a 3x3 convolution and its gradients of input and filters, medians on 2 cores of an AMD machine with AVX-512:
 
 | channels, image, batch | YNNPACK | Eigen | PyTorch |
 |---|---|---|---|
@@ -14,13 +14,13 @@ option brings back for a whole program, runs it in all. Milliseconds of the conv
 | 16 to 32, 14x14, 8 | 0.2 0.2 0.3 | 0.2 0.3 0.3 | |
 | 3 to 64, 7x7 by 2, 64x64, 8 | 2.3 3.7 4.2 | 1.7 3.3 1.7 | 0.9 3.7 1.2 |
 
-Without the pool of threads it is the same. Eigen has none of float64: a program that has one stays as it is. What Eigen is slow
-at, the gradient of the filters of few images, has formulas of its own (``ops/nn/_few_places.py``).
+The order is the same without the thread pool. Eigen has no convolutions of float64, so a program with one keeps the default.
+Eigen is slow at the gradient of the filters for few images. Formulas of our own replace it (``ops/nn/_few_places.py``).
 
-The loops around convolutions are all different, and XLA's newer way of compiling loops (by MLIR), which compiles equal ones
-once, takes longer for them: a U-Net's step 6.3 s of processor time for 3.6, one of 16 to 64 channels in six residual blocks 4.0
-for 2.8; the older one's steps take 3 % longer (86 for 89 ms, 155 for 160), ResNet-50's no longer. Without convolutions the newer
-one wins: AdamW over a GPT's 293 parameters takes 2.2 s with it and 7.5 without.
+XLA has two ways to compile loops. The newer one (fusion emitters, by MLIR) compiles equal loops once, but takes longer for each
+different loop. The loops around convolutions are all different, so programs with convolutions are compiled in the older way.
+Their steps are as fast or little slower. An optimizer's step has many equal loops, for which the newer way is several times
+faster.
 """
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _CONVOLUTION = re.compile(r"stablehlo\.convolution\(.*-> tensor<[\dx]*x(\w+)>")
 
 
 def options(text: str) -> dict[str, str | bool]:
-    """XLA's options for a program of that text (StableHLO)."""
+    """Return XLA's options for a program with this text (StableHLO)."""
     dtypes = set(_CONVOLUTION.findall(text))
     return (OLDER_LOOPS if dtypes or by_onednn(text) else {}) | (EIGEN if dtypes == {"f32"} else {})
 
 
 def by_onednn(text: str) -> int:
-    """How many of the convolutions in a program of that text oneDNN computes, which XLA knows nothing of."""
+    """Return how many convolutions oneDNN computes in a program with this text. XLA sees them as custom calls."""
     return text.count(f"@{_onednn.CONVOLUTION}")
 
 
 def are_in(text: str) -> bool:
-    """Whether there is one in a program of that text."""
+    """Return whether XLA computes a convolution in a program with this text."""
     return "stablehlo.convolution" in text

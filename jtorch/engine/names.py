@@ -1,8 +1,8 @@
-"""Names of programs that are known before JAX traces them: what an earlier process has compiled is read at once.
+"""Names of programs that need no JAX trace, so that a program on disk can be read without tracing.
 
-A program's name is a hash of its calls, written down, and of all that decides what they are traced to: the sources of this
-package, the default dtype and JAX's settings. Only calls of the package's own ops with plain arguments are written down. What
-is not certain to be the same in another process has no name here, and is known by the text that JAX makes of it.
+A program's name is a hash of its calls, and of all that their traces depend on: the sources of this package, the default dtype
+and JAX's settings. Only calls of the package's own ops with plain arguments have a name. A program that may not be equal in
+another process has no name. The text of its JAX trace identifies it instead.
 """
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ from jtorch.ops import _onednn
 from jtorch.ops.registry import OPS, Frozen, Marker, Op
 
 PACKAGE = Path(__file__).parent.parent
-_begun = time.time()        # what is written behind that may not be what this process runs
-_LIBRARIES = f"{np.__version__} {scipy.__version__} {ml_dtypes.__version__}"        # JAX's are in ``cache``
+_begun = time.time()        # Sources that change after this time may not be what this process runs.
+_LIBRARIES = f"{np.__version__} {scipy.__version__} {ml_dtypes.__version__}"        # ``cache`` adds JAX's versions.
 _PLAIN = (type(None), bool, int, float, str)
 
 
 class Unnamed(Exception):
-    """Something that is not certain to be the same in another process."""
+    """Raised for a thing that may not be the same in another process."""
 
 
 def name_of(structure: tuple) -> str | None:
-    """The name of a program of this structure (see ``Program``), or None if it has none."""
+    """Return the name of a program of this structure (see ``Program``), or None if it has none."""
     try:
         sources = _sources()
-    except OSError:         # the package's files are gone, or out of reach
+    except OSError:         # The package's files are gone or cannot be read.
         return None
     if sources is None:
         return None
     try:
         parts = [sources, _LIBRARIES, jax.default_backend(), dtypes.get_default_dtype().name,
                  str(float32_products.are_quick("conv")), f"oneDNN {_onednn.version()}", _settings(), _written(structure)]
-    except (Unnamed, AttributeError):       # AttributeError: this version of JAX calls its settings otherwise
+    except (Unnamed, AttributeError):       # AttributeError means that this version of JAX has other settings.
         return None
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _written(thing: Any) -> str:
-    """A thing as a text that no other has. Raises Unnamed for what may differ between processes and look the same."""
+    """Return a text that identifies a thing. Raise Unnamed if an equal text may mean another thing in another process."""
     kind = thing.__class__
     if kind is tuple:
         return f"({','.join([_written(x) for x in thing])})"
@@ -93,7 +93,7 @@ _WRITERS: dict[type, Any] = {
 
 
 def _settings() -> str:
-    """JAX's settings: the process's, and those of this thread that what it traces depends on."""
+    """Return a text of JAX's settings: those of the process, and those of this thread that a JAX trace depends on."""
     from jax._src import config
     with jax.enable_x64(True):
         found = config.trace_context()      # type: ignore[attr-defined]
@@ -106,7 +106,8 @@ def _setting(x: Any) -> str:
     if x.__class__ is frozenset:
         return f"{{{','.join(sorted(map(_setting, x)))}}}"
     kind = type(x).__name__
-    if kind == "AxisEnv" or (kind == "AbstractMesh" and x.empty):   # names of axes under vmap, where nothing is compiled; no mesh
+    # An AxisEnv names the axes under vmap, where nothing is compiled. An empty mesh means that there is none.
+    if kind == "AxisEnv" or (kind == "AbstractMesh" and x.empty):
         return ""
     if x.__class__ not in _PLAIN and not isinstance(x, enum.Enum):
         raise Unnamed(x)
@@ -115,7 +116,7 @@ def _setting(x: Any) -> str:
 
 @functools.cache
 def _sources() -> str | None:
-    """A hash of the package's sources; None where some have changed since the process began, or are not there."""
+    """Return a hash of the package's sources; None if there are none, or if one has changed since the process began."""
     digest, found = hashlib.sha256(), False
     for path in _files(PACKAGE):
         with open(path, "rb") as f:

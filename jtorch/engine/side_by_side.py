@@ -1,4 +1,4 @@
-"""What an accelerator is to run, compiled side by side: a call there costs up to a second of compiling before it is run first."""
+"""Compile an accelerator's kernels and programs in parallel, because each takes long to compile before its first run."""
 from __future__ import annotations
 
 import contextlib
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def compile_missing(path: list[State]) -> None:
-    """Compiles the kernels that an accelerator is to run and has not run yet. What cannot be compiled says so at its turn."""
+    """Compile the missing kernels of an accelerator's path. Errors are ignored here; the kernel raises them when it runs."""
     wanted = {s.kernel: None for s in path if s.kernel.compiled is None and s.kernel.is_accelerated}
     if len(wanted) > 1:
         _compile(wanted, _begun)
 
 
 def compile_programs(programs: list[Program]) -> None:
-    """Compiles programs of an accelerator, those that compute the same once. One that cannot be compiled has none then."""
+    """Compile an accelerator's programs, equal ones once. A program with an error stays without an executable."""
     firsts = {p.key: p for p in reversed(programs) if not p.takes_equal()}
     _compile(firsts.values(), lambda program: program.begun(tries=False))
     for program in programs:
@@ -42,7 +42,7 @@ def _begun(kernel: Kernel) -> Callable[[], Any]:
 
 
 def _compile(wanted: Iterable[Kernel | Program], begin: Callable[[Any], Callable[[], Any]]) -> None:
-    """JAX traces them here, one after the other; XLA takes a thread for each."""
+    """Compile kernels or programs. JAX traces one after the other in this thread, and XLA compiles each in its own thread."""
     start = perf_counter()
     with left_as_found(), warned.ignored():
         pool = ThreadPoolExecutor(os.cpu_count())

@@ -1,4 +1,4 @@
-"""Programs that several devices run together, each on its rows of an array."""
+"""Programs that several devices run together, each device on its row of an array."""
 from __future__ import annotations
 
 import functools
@@ -12,7 +12,7 @@ from jax.sharding import NamedSharding
 
 @functools.lru_cache(maxsize=256)
 def by_rows(body: Callable, sharding: NamedSharding, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """``body(row, axis)`` of each device's row of an array (devices, …), compiled; ``axis`` names the devices in collectives."""
+    """Compile ``body(row, axis)`` for each device's row of an array (devices, …). ``axis`` names the devices in collectives."""
     axis = sharding.mesh.axis_names[0]
 
     def on_device(row):

@@ -1,4 +1,4 @@
-"""Functions as StableHLO: written down by jax.export, read again, and run."""
+"""Functions as StableHLO: jax.export writes, reads and runs them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -11,31 +11,31 @@ PLATFORMS = ("cpu", "cuda", "tpu")
 
 
 def symbols(names: Sequence[str], constraints: Sequence[str]) -> list[Any]:
-    """Sizes that are left open, of which constraints (``"b <= 8"``) are known."""
+    """Return symbolic sizes with these names and constraints (``"b <= 8"``)."""
     return list(jax.export.symbolic_shape(",".join(names), constraints=constraints)) if names else []
 
 
 def exported(function: Callable, *specs: Any) -> Any:
-    """The program of a function of arrays for all devices, or for this process's where others can't do it."""
+    """Export a function of arrays for all platforms, or for this process's platform if others do not support it."""
     with jax.enable_x64(True):
         try:
             return jax.export.export(jax.jit(function), platforms=PLATFORMS)(*specs)
-        except NotImplementedError:     # a step that has no form for all of them
+        except NotImplementedError:     # A step has no lowering for some platform.
             return jax.export.export(jax.jit(function))(*specs)
 
 
 def serialized(program: Any) -> bytes:
-    """The program as bytes. ImportError without the package flatbuffers, by which JAX writes it."""
+    """Return the program as bytes. Raise ImportError without the package flatbuffers, which JAX needs for this."""
     return bytes(program.serialize())
 
 
 def deserialized(data: bytes) -> Any:
-    """The program of bytes."""
+    """Return the program from its bytes."""
     return jax.export.deserialize(bytearray(data))
 
 
 def runner(program: Any) -> Callable:
-    """The program as a function of arrays, compiled once for each shape."""
+    """Return the program as a function of arrays, which is compiled once for each shape."""
     compiled = jax.jit(program.call)
 
     def run(*args: Any) -> Any:
