@@ -1,4 +1,4 @@
-"""The engine: values, recording, and the three ways work is done (host, kernel, program). See docs/engine.md."""
+"""The engine: values, recording, and the three ways to run work (host, kernel, program). See docs/engine.md."""
 from __future__ import annotations
 
 from jtorch.engine.cache import get_cache_dir, set_cache_dir

@@ -1,7 +1,7 @@
-"""Processes without XLA: forked ones, in which its threads are missing, and those for which starting it takes too long.
+"""Processes without XLA: forked ones, which lack XLA's threads, and those for which starting XLA takes too long.
 
-A forked process computes on the host with NumPy. Its parent runs what it holds back before the fork, so that no value is left
-half-way; what only XLA can do raises.
+A forked process computes on the host with NumPy. The parent runs its held-back calls before the fork, so that all values are
+computed. A call that needs XLA raises in the forked process.
 """
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 
 def stay_on_host() -> None:
-    """From now on no call is held back, and nothing is compiled that has a host rule."""
-    modules: Any = sys.modules      # functions of the package hide some of them
+    """Hold back no call from now on, and compile nothing that can run on the host."""
+    modules: Any = sys.modules      # Some modules are hidden by functions of the same name in the package.
     modules["jtorch.engine.policy"].KERNEL_SECONDS = math.inf
     for name in ("trace", "trie", "schedule"):
         modules[f"jtorch.engine.{name}"].ENGINE_MODE = "eager"

@@ -1,7 +1,7 @@
-"""What JAX keeps of a thread: its settings, and whether it is tracing.
+"""JAX's settings of a thread, including whether the thread is tracing.
 
-JAX sets them for a block, and an interrupt between a block and its beginning leaves them set: for each hundredth interrupt that
-comes while JAX traces, its random numbers were made in another way from then on, or its arrays lay on a mesh of none.
+JAX sets them for a ``with`` block. An interrupt between the setting and the block leaves them set. JAX would then, for example,
+make its random numbers in another way, or place arrays on an empty mesh.
 """
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from jtorch._base.accelerated import is_accelerated
 
 
 def _all() -> tuple:
-    """JAX has no public list of them; where they are not as expected there are none."""
+    """Return JAX's thread-local settings; none if JAX is not as expected, since it has no public list of them."""
     try:
         from jax._src import config, core, mesh
         kind = config.config_ext.Config
         found = [*config.config_states.values(), *[x for module in (config, core, mesh) for x in vars(module).values()]]
     except (ImportError, AttributeError):
         return ()
-    decide_nothing = "_update_thread_local_hook"       # guards against transfers: what has a hook is not set by JAX itself
+    decide_nothing = "_update_thread_local_hook"       # JAX itself sets no setting with a hook, such as the transfer guards.
     return tuple({id(x): x for x in found if isinstance(x, kind) and getattr(x, decide_nothing, None) is None}.values())
 
 
@@ -31,12 +31,12 @@ _SETTINGS = _all()
 
 
 def found() -> list[Any]:
-    """The values of this thread."""
+    """Return the values of the settings in this thread."""
     return [setting.get_local() for setting in _SETTINGS]
 
 
 def put_back(values: list[Any]) -> None:
-    """Sets what was found, where it is another."""
+    """Restore the values of ``found`` if they have changed."""
     for setting, value in zip(_SETTINGS, values, strict=True):
         if setting.get_local() is not value:
             setting.set_local(value)
@@ -44,7 +44,7 @@ def put_back(values: list[Any]) -> None:
 
 @contextlib.contextmanager
 def left_as_found() -> Iterator[None]:
-    """An exception from the block leaves what JAX keeps of this thread as it was; takes 8 µs."""
+    """Restore JAX's settings of this thread if the block raises."""
     before = found()
     try:
         yield
@@ -54,9 +54,9 @@ def left_as_found() -> Iterator[None]:
 
 
 def products_as_chosen() -> contextlib.AbstractContextManager:
-    """What products of float32 are traced with for an accelerator, which takes TF32 for them unless told otherwise.
+    """Return a context with the chosen precision of float32 products on an accelerator, where JAX's default is TF32.
 
-    A setting of JAX's own that a user has made stays.
+    If the user has set JAX's own precision, that stays.
     """
     if not is_accelerated() or jax.config.jax_default_matmul_precision is not None:  # type: ignore[attr-defined]
         return contextlib.nullcontext()

@@ -1,4 +1,4 @@
-"""Memory that has been freed, and that glibc would keep for later."""
+"""Freed memory that glibc keeps, and the limit of the address space."""
 from __future__ import annotations
 
 import contextlib
@@ -12,14 +12,14 @@ try:
 except ImportError:     # Windows
     resource = None     # type: ignore[assignment]
 
-SHARE = 0.001       # of the time that trimming may take; to map the same memory anew takes ten times as long and more
-SOME, MUCH = 0.1, 0.5       # seconds of compiling that leave so much
+SHARE = 0.001       # Share of the time that trimming may take. A larger value trims more often.
+SOME, MUCH = 0.1, 0.5       # Seconds of compile time after which memory may be trimmed, or always is. Larger: trims less.
 _trimmed = 0.0
-_pause = 1.0        # seconds until the next time
+_pause = 1.0        # Seconds until memory may be trimmed again.
 
 
 def trim() -> None:
-    """Makes glibc, where there is one, return free memory: 150 MiB after a transformer's program. It takes 1 to 30 ms."""
+    """Make glibc, if the process uses it, return free memory to the system. This takes some milliseconds."""
     global _trimmed, _pause
     found = _malloc_trim()
     start = time.monotonic()
@@ -30,24 +30,24 @@ def trim() -> None:
 
 
 def trim_now_and_then() -> None:
-    """``trim``, once a second at most, and rarer where it takes long."""
+    """Call ``trim`` at most once a second, and less often if it takes long."""
     if time.monotonic() - _trimmed > _pause:
         trim()
 
 
 def trim_behind(seconds: float) -> None:
-    """Returns what a compilation that took so long has left: the peak of a U-Net is 35 MiB lower where that waits for nothing."""
+    """Return the free memory that a compilation of so many seconds has left. Long compilations leave more."""
     if seconds > MUCH:
         trim()
     elif seconds > SOME:
         trim_now_and_then()
 
 
-ROOM = 512 << 20    # bytes of address space that XLA may need to compile
+ROOM = 512 << 20    # Bytes of address space that XLA may need to compile. A larger value compiles less under a limit.
 
 
 def is_short() -> bool:
-    """Whether the limit of the address space (RLIMIT_AS) leaves too little to compile, where XLA would end the process."""
+    """Return whether the limit of the address space (RLIMIT_AS) leaves too little to compile. XLA would end the process."""
     if resource is None or (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) == resource.RLIM_INFINITY:
         return False
     with contextlib.suppress(OSError, ValueError), open("/proc/self/statm") as f:
@@ -59,5 +59,5 @@ def is_short() -> bool:
 def _malloc_trim() -> Any:
     try:
         return getattr(ctypes.CDLL(None), "malloc_trim", None)
-    except (OSError, TypeError):        # no such library, or a system that wants a name
+    except (OSError, TypeError):        # The system has no such library, or needs a name for it.
         return None

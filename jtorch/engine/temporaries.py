@@ -1,18 +1,20 @@
-"""The memory in which compiled code keeps what it computes on the way: kept between runs, where glibc's malloc gives it.
+"""Keep the temporary memory of compiled code between runs, if glibc's malloc allocates it.
 
-XLA asks malloc for it at each run and frees it behind. glibc maps what is larger than 32 MB anew each time, and the system clears
-each page when it is first touched (2 cores, Intel, busy; each step):
+XLA allocates temporaries at the start of each run, and frees them at the end. glibc maps large blocks (over 32 MB) anew each
+time, and the system clears each page at its first use. That takes a large share of a step's time:
 
 |                                     | temporaries | page faults    | system time     |
 |-------------------------------------|-------------|----------------|-----------------|
 | GPT of 4 layers, 12x64 tokens       | 39 MB       | 9,700, kept 0  | 19 ms, kept 0.9 |
 | ResNet-18 for 32x32, batch 16       | 166 MB      | 43,000, kept 90| 112 ms, kept 7  |
 
-The limits of glibc's malloc are the whole process's, so they go as far as compiled code that is in use needs, no further than
-``LARGEST``, and back when it is gone. Threads other than the first have heaps of 64 MB, each of which would keep such memory:
-so a program of much memory runs in the thread that calls it (``policy.MUCH_MEMORY``).
+(One step on 2 busy Intel cores; "kept" is with this module.)
 
-``JTORCH_KEEP_TEMPORARIES=0`` leaves malloc alone; so does a user who has set glibc's malloc by the environment.
+malloc's limits hold for the whole process. So the module raises them only as far as the compiled code in use needs, at most to
+``LARGEST``, and lowers them when that code is gone. Threads other than the first have heaps of their own, and each would keep
+such memory. So a program of much memory runs in the calling thread (``policy.MUCH_MEMORY``).
+
+``JTORCH_KEEP_TEMPORARIES=0`` leaves malloc as it is. So do environment variables that set glibc's malloc.
 """
 from __future__ import annotations
 
@@ -26,22 +28,22 @@ from typing import Any
 from jtorch._base.config import KEEP_TEMPORARIES
 from jtorch.engine import stats
 
-MAPPED = 32 << 20       # bytes: glibc keeps smaller ones by itself
-LARGEST = 1 << 30       # bytes: what takes more is mapped as before
+MAPPED = 32 << 20       # Bytes that glibc keeps by itself: its own upper limit for the threshold of mapped blocks.
+LARGEST = 1 << 30       # Bytes of temporaries; larger ones are mapped anew in each run. Larger: the process keeps more memory.
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3       # of <malloc.h>
-_in_use: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-_LOCK = threading.RLock()       # threads that compile at once would change ``_in_use`` while another goes through it
-_kept = 0               # the largest that malloc has been told of
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3       # Constants of <malloc.h>.
+_in_use: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()      # Bytes that each program or plan needs.
+_LOCK = threading.RLock()       # Several threads compile, and change ``_in_use``.
+_kept = 0               # Bytes that malloc keeps now.
 
 
 def keep_those_of(compiled: Any) -> None:
-    """Has malloc keep the temporary memory of ``compiled``, a program on the CPU, as long as somebody may run it."""
+    """Let malloc keep the temporary memory of ``compiled``, a program on the CPU, as long as the program exists."""
     keep(compiled, _needed(compiled))
 
 
 def keep(of: Any, needed: int) -> None:
-    """Has malloc keep so many bytes as long as there is what needs them: a program, or a chain of some that hand them on."""
+    """Let malloc keep ``needed`` bytes as long as ``of`` exists: a program, or a plan whose programs hand values on."""
     with _LOCK:
         if MAPPED // 2 < needed <= LARGEST and _may_be_set():
             _in_use[of] = needed
@@ -54,9 +56,10 @@ def _needed(compiled: Any) -> int:
 
 
 def _tell(needed: int) -> None:
-    """Sets malloc's limits, where they have changed.
+    """Set malloc's limits if they have changed.
 
-    The memory lies at the heap's end when it is free, and goes back to the system from there beyond the second limit.
+    The first limit is the size from which on a block is mapped. Free memory at the heap's end beyond the second limit goes back
+    to the system.
     """
     global _kept
     if needed == _kept:

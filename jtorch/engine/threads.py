@@ -1,13 +1,11 @@
-"""Which threads compiled code runs on, on the CPU.
+"""The threads on which compiled code runs on the CPU.
 
-JAX's CPU client hands a program to a thread of its own, and that one spreads large operations over a pool of threads. Both
-pay where there is much to do, or the caller has something else to do meanwhile. For small programs that are waited for they
-cost more than the work: `(a @ b).sum()` of 64x64, called every 100 µs, took 79 µs until its result was there, 51 without the
-pool, 17 in the calling thread, 16 with neither (medians, 2 cores); and where threads outnumber cores, the same training step
-took 160 µs in one process and 350 in the next.
+JAX's CPU client runs a program in a thread of its own, which spreads large operations over a pool of threads. Both pay if the
+program has much work, or if the caller has other work meanwhile. If the caller waits for a small program, the threads cost more
+than the work, and the time varies from process to process if threads outnumber cores.
 
-The client runs a program in the calling thread if there is a host callback in it; so programs that are waited for get one
-that nothing calls. JAX has no public name for this: where what is used here is not as expected, the program is compiled as ever.
+The client runs a program in the calling thread if the program has a host callback. So programs that the caller waits for get a
+callback that nothing calls. JAX has no public name for this. If JAX is not as expected, programs are compiled as usual.
 """
 from __future__ import annotations
 
@@ -23,9 +21,10 @@ from jtorch.ops import _onednn
 
 
 class Threads(NamedTuple):
-    """``inline``: in the calling thread, which waits. ``pool``: with large operations spread over the processor's cores.
+    """The threads of a program. ``inline`` means the calling thread, which waits.
 
-    ``beside``: while the calling thread goes on, most of the time.
+    ``pool`` means that large operations are spread over the processor's cores. ``beside`` means that the calling thread usually
+    goes on meanwhile.
     """
 
     inline: bool = False
@@ -34,33 +33,33 @@ class Threads(NamedTuple):
 
     @property
     def options(self) -> dict[str, bool]:
-        """Those of XLA."""
+        """The options of XLA for these threads."""
         return {} if self.pool else {"xla_cpu_multi_thread_eigen": False}
 
 
 ELSEWHERE = Threads()
-_allowed = [0]      # the number of threads that an op may use; 0: as many as there are
+_allowed = [0]      # Number of threads that an op may use; 0 means all.
 
 
 def use(n: int) -> None:
-    """How many threads an op may use on the CPU from now on."""
+    """Set the number of threads that an op may use on the CPU."""
     _allowed[0] = n
     blas.set_threads(n)
     _onednn.use_threads(n)
 
 
 def pool_for(seconds: float) -> bool:
-    """Whether a program or kernel whose work takes so long spreads over the pool."""
+    """Return whether a program or kernel with so many seconds of work uses the thread pool."""
     return seconds > policy.POOL and _allowed[0] != 1
 
 
 def lowered(traced: Any, on: Threads) -> Any:
-    """``traced.lower()`` for the CPU and these threads."""
+    """Return ``traced.lower()`` for the CPU and these threads."""
     return _onednn.lowered(traced, spreads=on.pool, beside=on.beside)
 
 
 def compiled(lowered: Any, on: Threads, options: dict[str, Any]) -> Any:
-    """``lowered.compile()`` for these threads with XLA's ``options``, but those that this XLA does not know."""
+    """Return ``lowered.compile()`` for these threads with XLA's ``options``. Drop the options if this XLA does not know one."""
     try:
         return _compiled(lowered, on, options)
     except jax.errors.JaxRuntimeError as e:
@@ -78,7 +77,7 @@ def _compiled(lowered: Any, on: Threads, options: dict[str, Any]) -> Any:
 
 
 def quick(made: Any, on: Threads) -> Any:
-    """The program, called in JAX's quick way, which JAX gives up for callbacks (650 µs instead of 50 for 58 arrays)."""
+    """Return the program with JAX's fast call, which JAX does not use for programs with callbacks."""
     if on.inline:
         with _private():
             made._executable.unsafe_call.has_host_callbacks = False
@@ -86,7 +85,7 @@ def quick(made: Any, on: Threads) -> Any:
 
 
 def compile_by(wrap: Callable[[Any], Any], lowered: Any) -> Any:
-    """Have ``wrap(client)`` compile what was lowered, and return it; None where JAX does not let itself be told."""
+    """Let the client ``wrap(client)`` compile the lowered module, and return that client; None if JAX is not as expected."""
     with _private():
         arguments = lowered._lowering.compile_args
         arguments["backend"] = made = wrap(arguments["backend"])
@@ -95,15 +94,15 @@ def compile_by(wrap: Callable[[Any], Any], lowered: Any) -> Any:
 
 
 def client(backend: Any, on: Threads) -> Any:
-    """What loads programs for these threads: JAX's client, or one like it."""
+    """Return the client that loads programs for these threads: JAX's own or a proxy."""
     return _InlineClient(backend) if on.inline else backend
 
 
-_works = True       # whether JAX has let itself be told so far
+_works = True       # False once JAX's private names were not as expected.
 
 
 def are_awaited(on: Threads) -> bool:
-    """Whether what runs on these threads is done when the call returns."""
+    """Return whether a program on these threads is done when its call returns."""
     return on.inline and _works
 
 
@@ -121,7 +120,7 @@ def _private() -> Iterator[None]:
 
 
 class ClientProxy:
-    """Stand for JAX's client; subclasses replace some of its methods."""
+    """A proxy of JAX's client. Subclasses replace some methods."""
 
     def __init__(self, client: Any):
         self._client = client
@@ -129,14 +128,14 @@ class ClientProxy:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
-    def __eq__(self, other: object) -> bool:        # JAX asks whether devices are this client's
+    def __eq__(self, other: object) -> bool:        # JAX compares the clients of devices with this one.
         return other is self._client or other is self
 
     __hash__ = object.__hash__
 
 
 class _InlineClient(ClientProxy):
-    """Load programs that run in the calling thread."""
+    """A client that loads programs for the calling thread."""
 
     def deserialize_executable(self, serialized: bytes, **options: Any) -> Any:
         """See ``jaxlib``'s Client."""

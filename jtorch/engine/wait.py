@@ -1,4 +1,4 @@
-"""Waiting for compiled code on the CPU. A program runs while the calls behind it are recorded, but no more than one at a time."""
+"""Wait for compiled code on the CPU. One program at a time runs while Python records the next calls."""
 from __future__ import annotations
 
 import os
@@ -9,30 +9,30 @@ from typing import Any
 import jax
 import numpy as np
 
-QUICK = 2.5e-4      # seconds
-_let_others_run = getattr(os, "sched_yield", lambda: None)       # XLA's threads may have been put on this one's core
+QUICK = 2.5e-4      # Seconds to wait awake before the thread sleeps. A larger value wakes up sooner, but takes a core for longer.
+_let_others_run = getattr(os, "sched_yield", lambda: None)       # XLA's threads may share this thread's core.
 
 
 class _Latest:
-    """The program begun last: one of its results, held weakly, since whoever holds an array keeps it from being donated."""
+    """One result of the last started program. The reference is weak, because a held array could not be donated."""
 
     __slots__ = ("quick", "result")
 
     def __init__(self):
         self.result: Any = None
-        self.quick = True       # whether what was waited for last was there soon
+        self.quick = True       # True if the last wait was short.
 
 
 _latest = _Latest()
 
 
 def note(result: Any) -> None:
-    """Notes that the program that gives ``result`` has begun."""
+    """Remember that the program of ``result`` has started."""
     _latest.result = weakref.ref(result)
 
 
 def for_latest() -> None:
-    """Waits for the program begun last. Whoever starts another calls this first, or memory would fill with what is to come."""
+    """Wait for the last started program. Each start calls this first, so that memory does not fill with waiting programs."""
     latest = _latest.result
     if latest is None:
         return
@@ -42,24 +42,23 @@ def for_latest() -> None:
     try:
         until_ready(result)
     except RuntimeError:
-        if not result.is_deleted():     # by another thread, whose program overwrites it
+        if not result.is_deleted():     # Another thread's program may have donated the array.
             raise
 
 
 def for_all(results: Any) -> None:
-    """Waits for what a program on virtual CPUs gives, before anything else is begun.
+    """Wait for the results of a program on virtual CPUs before another program starts.
 
-    XLA has as many threads for all programs as there are such devices. Where another has one of them, a program whose devices
-    meet in a collective waits for ever, and XLA ends the process.
+    XLA has as many threads as virtual devices, for all programs together. If another program has one of the threads, the devices
+    of this program wait for each other in a collective without end, and XLA ends the process.
     """
     jax.block_until_ready(results)
 
 
 def until_ready(array: Any) -> None:
-    """Waits for a JAX array: awake where it is expected soon, for ``QUICK`` at most.
+    """Wait for a JAX array. If the last wait was short, stay awake for up to ``QUICK`` seconds first.
 
-    A thread that sleeps wakes up late, on a core that has gone cold: that was a third of a small training step. But a thread
-    that keeps asking takes a core from large kernels.
+    A thread that sleeps wakes up late, which matters for small steps. A thread that stays awake takes a core from large kernels.
     """
     if array.is_ready():
         return
@@ -72,6 +71,6 @@ def until_ready(array: Any) -> None:
 
 
 def host(array: Any) -> np.ndarray:
-    """A JAX array as NumPy's, once it is there."""
+    """Wait for a JAX array, and return it as a NumPy array."""
     until_ready(array)
     return np.asarray(array)
