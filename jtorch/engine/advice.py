@@ -1,4 +1,4 @@
-"""What ``jtorch.engine.report()`` says in words: what was compiled more than once and why, and what to do about it."""
+"""Findings of ``jtorch.engine.report()`` in words: what was compiled more than once, why, and what to do about it."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from jtorch.engine.cost import NOTHING
 
 @dataclass(frozen=True)
 class Finding:
-    """Something worth knowing: where, what is so, and what to do."""
+    """A finding: the user's line, what was found, and what to do."""
 
     line: str
     what: str
@@ -19,12 +19,12 @@ class Finding:
 
 
 def short(line: str) -> str:
-    """``/home/me/train.py:12`` -> ``train.py:12``."""
+    """Return a line without its folder: ``/home/me/train.py:12`` becomes ``train.py:12``."""
     return Path(line).name or line
 
 
 def saved_seconds(program: Any) -> float:
-    """About what the runs of a program have saved: its calls one by one, less the program, as the engine estimates work."""
+    """Return the estimated seconds that a program's runs have saved, compared with running its calls one by one."""
     if not hasattr(program, "path"):
         return 0.0
     work = sum([s.kernel.work for s in program.path], NOTHING)
@@ -33,7 +33,7 @@ def saved_seconds(program: Any) -> float:
 
 
 def findings(counters: stats.Counters, events: tuple[stats.Event, ...]) -> list[Finding]:
-    """All that can be said, what costs most first."""
+    """Return all findings. Repeated compilations come first, the most frequent one first."""
     by_line: dict[str, list[Any]] = {}
     for e in events:
         if e.kind == "program" and hasattr(e.subject, "path"):
@@ -43,7 +43,7 @@ def findings(counters: stats.Counters, events: tuple[stats.Event, ...]) -> list[
 
 
 def _why_again(line: str, found: list[Any]) -> Finding:
-    """Why the traces that end at one line became several programs."""
+    """Return why the traces that end at one line became several programs."""
     calls = {tuple([s.call.op.name for s in p.path]) for p in found}
     inputs = [tuple([repr(p.avals[i]) for i in p.ins]) for p in found]
     times = f"{len(found)} programs were compiled for what ends at {short(line)}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from jtorch.engine import stats
 from jtorch.engine.advice import Finding, findings
 
-# What the engine does beside, each with a count of how often.
+# Counters of the engine's mechanisms, which the report shows if they are not zero.
 MECHANISMS = ("early_starts", "early_starts_used", "equal_programs", "alike", "side_by_side", "background", "put_off",
               "handed_on", "left_out", "read_untraced", "walks", "open_traces", "open_sizes", "untraced", "mapped",
               "overwritten", "parts_written", "onednn", "batch_norms", "onednn_products", "caught_up", "strayed", "set_aside",
@@ -15,7 +15,10 @@ MECHANISMS = ("early_starts", "early_starts_used", "equal_programs", "alike", "s
 
 @dataclass(frozen=True)
 class Report:
-    """A snapshot of the engine's counters and compilations. ``str()`` is a table, ``html()`` a page; ``events`` are the rows."""
+    """A snapshot of the engine's counters and compilations.
+
+    ``str()`` is a table and ``html()`` a page. ``events`` are the rows.
+    """
 
     counters: stats.Counters
     events: tuple[stats.Event, ...]
@@ -32,16 +35,16 @@ class Report:
     __repr__ = __str__
 
     def findings(self) -> list[Finding]:
-        """In words: what was compiled more than once and why, what left its program, and what to do."""
+        """Return in words what was compiled more than once and why, what left its program, and what to do."""
         return findings(self.counters, self.events)
 
     def html(self) -> str:
-        """A page of its own: which loop became which program, what it saved, what is compiled again and why, and what to do."""
+        """Return an HTML page: which loop became which program, what it saved, what is compiled again, and what to do."""
         from jtorch.engine.report_page import document
         return document(self)
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """Return the HTML that notebooks show."""
         from jtorch.engine.report_page import page
         return page(self)
 
@@ -51,11 +54,11 @@ def _row(e: stats.Event) -> str:
 
 
 def report() -> Report:
-    """What the engine has compiled so far, and why.
+    """Return a report of what the engine has compiled so far, and why.
 
     Returns:
         an object whose text lists programs and kernels, with their lines in your program, counters and times. ``html()`` is a
-        page (a notebook shows it by itself), ``findings()`` says in words what is compiled again and why.
+        page, which notebooks show. ``findings()`` says in words what is compiled again and why.
 
     Example::
 

@@ -1,4 +1,4 @@
-"""``jtorch.engine.report()`` as a page: ``html()``, which notebooks show."""
+"""``jtorch.engine.report()`` as an HTML page, which ``html()`` returns and notebooks show."""
 from __future__ import annotations
 
 from html import escape
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from jtorch.engine.report import Report
     from jtorch.engine.stats import Event
 
-# Within its own class, so that a notebook's page keeps its looks; legible on light and on dark.
+# The rules apply to their own class only, so a notebook's page keeps its style. The colours suit light and dark pages.
 STYLE = """<style>
 .jtorch-report {font: 14px/1.5 system-ui, sans-serif; max-width: 70em}
 .jtorch-report table {border-collapse: collapse; display: block; overflow-x: auto; margin: .5em 0}
@@ -22,7 +22,7 @@ STYLE = """<style>
 
 
 def page(report: Report) -> str:
-    """The report as a piece of HTML."""
+    """Return the report as a fragment of HTML."""
     programs = [e for e in report.events if e.kind == "program"]
     kernels = [e for e in report.events if e.kind == "kernel"]
     parts = ['<div class="jtorch-report">', STYLE, "<h3>What the engine compiled</h3>", f"<p>{_summary(report, programs)}</p>",
@@ -31,7 +31,7 @@ def page(report: Report) -> str:
 
 
 def document(report: Report) -> str:
-    """The report as a whole page."""
+    """Return the report as a whole HTML page."""
     return ('<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
             f"<title>jtorch: what the engine compiled</title></head><body><main>\n{page(report)}\n</main></body></html>\n")
 

@@ -1,4 +1,4 @@
-"""What the engine did: the events behind ``jtorch.engine.report()``."""
+"""Events and counters of the engine, which ``jtorch.engine.report()`` shows."""
 from __future__ import annotations
 
 from collections import deque
@@ -20,7 +20,7 @@ class Event:
 
     @property
     def runs(self) -> int:
-        """How often what was compiled has run since."""
+        """The number of runs of the compiled program or kernel."""
         return getattr(self.subject, "runs", 0)
 
 
@@ -31,40 +31,40 @@ class Counters:
     kernels: int = 0
     programs: int = 0
     compile_seconds: float = 0.0
-    side_by_side: int = 0       # kernels and programs of an accelerator that were compiled together with others
-    background: int = 0         # of these, programs that were compiled while their calls went on one by one
-    put_off: int = 0            # calls, as of running statistics, that are compiled with a trace's last piece
-    equal_programs: int = 0     # that were compiled already, for another stretch of calls
-    alike: int = 0              # traces of an accelerator that are run in pieces, since they repeat themselves
-    handed_on: int = 0          # calls of backward that begin with what forward has computed, in another piece of a trace
-    left_out: int = 0           # values that programs do not take, since they use their shapes only
-    loaded: int = 0             # of the programs and kernels, those read from disk
-    read_untraced: int = 0      # of these, programs known by their calls, so that JAX did not trace them
-    traces: int = 0
-    program_runs: int = 0
-    caught_up: int = 0          # traces that were held back and then run call by call, since they had no program
-    departures: int = 0         # traces that left the way to a program
-    strayed: int = 0            # traces that have gone on without states, where ever new ways begin
-    set_aside: int = 0          # traces that an exception, or a call in the midst of another, has ended
-    early_starts: int = 0
-    early_starts_used: int = 0
-    sent_ahead: int = 0         # numbers that went from an accelerator to the host before they were asked for
-    walks: int = 0              # backwards that were known
-    open_traces: int = 0        # functions traced with a size left open
-    open_sizes: int = 0         # kernels made of these
-    mapped: int = 0             # calls for all samples of a vmap
-    untraced: int = 0           # kernels that run on the host, made without a trace
-    overwritten: int = 0        # calls on the host that have written into their argument's array, which nobody else held
-    fused: int = 0              # runs of elementwise steps and reductions that kernels on the host compute as one
-    in_blocks: int = 0          # runs of elementwise steps on large arrays that kernels on the host compute block by block
-    parts_written: int = 0      # parts of large tensors that were written at one of many places, without a call
-    onednn: int = 0             # convolutions, of host programs and of what was compiled, that oneDNN computes
-    batch_norms: int = 0        # batch norms' sums, of host programs and of what was compiled, that are not XLA's
-    onednn_products: int = 0    # products of matrices, of host programs and of what was compiled, that oneDNN computes
-    refused: int = 0            # traces that XLA is expected to be slower at
-    timing_loops: int = 0
-    kept_temporaries: int = 0   # times malloc was told how much to keep
-    dropped: int = 0            # programs beyond the limit
+    side_by_side: int = 0       # Kernels and programs of an accelerator that were compiled in parallel with others.
+    background: int = 0         # Programs that were compiled in the background.
+    put_off: int = 0            # Small calls that moved into a trace's last piece, such as updates of running statistics.
+    equal_programs: int = 0     # Programs that took the executable of an equal program.
+    alike: int = 0              # Traces of an accelerator that run in pieces, since they repeat themselves.
+    handed_on: int = 0          # Calls of backward that read a residual from forward's piece of the trace.
+    left_out: int = 0           # Values that programs do not take, since they read only the shapes.
+    loaded: int = 0             # Programs and kernels that were read from disk.
+    read_untraced: int = 0      # Programs that were read from disk without a JAX trace.
+    traces: int = 0             # Traces that have ended.
+    program_runs: int = 0       # Runs of programs.
+    caught_up: int = 0          # Traces of held-back calls that ran call by call, since they had no program.
+    departures: int = 0         # Traces that left a hot path.
+    strayed: int = 0            # Traces that went on without states, because their state has many children already.
+    set_aside: int = 0          # Traces that were set aside after an exception, or for a call in the middle of another.
+    early_starts: int = 0       # Programs that started before their trace had ended.
+    early_starts_used: int = 0  # Early starts whose results were used.
+    sent_ahead: int = 0         # Numbers that an accelerator copied to the host unasked.
+    walks: int = 0              # Backwards that took a known walk over the graph.
+    open_traces: int = 0        # Functions that were traced with open sizes.
+    open_sizes: int = 0         # Kernels that were made from open traces.
+    mapped: int = 0             # Calls for all samples of a vmap.
+    untraced: int = 0           # Kernels on the host that were made without a JAX trace.
+    overwritten: int = 0        # Calls on the host that wrote into their argument's array, which nobody else held.
+    fused: int = 0              # Fused steps in host programs: elementwise steps and reductions that run as one.
+    in_blocks: int = 0          # Runs of elementwise steps on large arrays that the host computes block by block.
+    parts_written: int = 0      # Parts of large tensors that were written directly, without a call.
+    onednn: int = 0             # Convolutions in host programs and compiled code that oneDNN computes.
+    batch_norms: int = 0        # Sums of batch norms in host programs and compiled code that our own loops compute.
+    onednn_products: int = 0    # Matrix products in host programs and compiled code that oneDNN computes.
+    refused: int = 0            # Traces that are not compiled, since XLA is expected to be slower.
+    timing_loops: int = 0       # Traces that are not compiled, since they repeat a call and drop its results.
+    kept_temporaries: int = 0   # Changes of malloc's limits.
+    dropped: int = 0            # Programs that were dropped because there were too many.
 
 
 events: deque[Event] = deque(maxlen=1000)
@@ -72,7 +72,7 @@ counters = Counters()
 
 
 def kernel_compiled(kernel, seconds: float) -> None:
-    """Notes that one op was compiled."""
+    """Count a compiled kernel and record an event."""
     counters.kernels += 1
     counters.compile_seconds += seconds
     why = "no host rule" if kernel.on_host is None else f"ran {kernel.runs - 1} times on the host"
@@ -81,13 +81,13 @@ def kernel_compiled(kernel, seconds: float) -> None:
 
 
 def program_compiled(program, why: str, seconds: float) -> None:
-    """Notes that a trace was compiled."""
+    """Count a compiled program and record an event."""
     counters.programs += 1
     counters.compile_seconds += seconds
     events.append(Event("program", program.summary(), why, program.line, seconds, program))
 
 
 def reset() -> None:
-    """Forgets all events and counts."""
+    """Forget all events and counts."""
     events.clear()
     counters.__init__()     # type: ignore[misc]

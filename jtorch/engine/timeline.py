@@ -1,8 +1,8 @@
-"""``jtorch.engine.trace()``: what the engine does in a stretch of a program, as a timeline in Chrome's trace format.
+"""``jtorch.engine.trace()``: a timeline of what the engine does, in Chrome's trace format.
 
-Nothing of it is there until somebody asks: the functions that the engine reaches by name when it runs a call, ends a trace,
-starts a program, compiles or waits are replaced by ones that look at the clock, and put back at the end. Calls that are held
-back take their usual way through C. They are shown as what they become: a *record* that lists them with their lines.
+While a timeline is watching, some functions of the engine are replaced by ones that also read the clock: those that run a call,
+end a trace, start a program, compile or wait. They are restored at the end, so the engine costs nothing more without a timeline.
+Held-back calls take their usual path through C. The timeline shows them as a *record*, which lists them with their lines.
 """
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from jtorch.engine import kernel as kernels
 from jtorch.engine import program as programs
 from jtorch.engine import schedule, stats, wait
 
-# ``jtorch.engine.trace`` is the function below, so the module of that name is asked for by its path.
+# ``jtorch.engine.trace`` is the function below, so the module of that name is imported by its path.
 traces: Any = importlib.import_module("jtorch.engine.trace")
-CALLS_SHOWN = 40        # of a record; a longer one says how many more
+CALLS_SHOWN = 40        # Calls that a record lists at most. A larger value makes larger files.
 
 
 @dataclass
 class Happening:
-    """One thing that the engine did: its kind, what, when (seconds since the timeline began), for how long, in which thread."""
+    """One thing that the engine did. ``start`` is in seconds since the timeline began, ``seconds`` is the duration."""
 
-    kind: str           # call, record, program, compile, wait, catching up, departure, step, user, collective
+    kind: str           # One of: call, record, program, compile, wait, catching up, departure, step, user, collective.
     name: str
     start: float
     seconds: float
@@ -41,19 +41,19 @@ class Happening:
 
 
 class Timeline:
-    """What happened while ``jtorch.engine.trace()`` watched; see there."""
+    """The things that happened while ``jtorch.engine.trace()`` was watching; see there."""
 
     def __init__(self) -> None:
         self.happenings: list[Happening] = []
         self._began = perf_counter()
-        self._begun: dict[int, float] = {}      # by trace: when it began
+        self._begun: dict[int, float] = {}      # The start of each trace, by the trace's id.
         self._undo: list[tuple[Any, str, Any]] = []
 
     def __enter__(self) -> Timeline:
         if _watching:
             raise RuntimeError("jtorch.engine.trace() is running already; one timeline at a time.")
         _watching.append(self)
-        traces.end(natural=False)       # what is before does not belong here
+        traces.end(natural=False)       # Earlier calls do not belong to the timeline.
         self._began = perf_counter()
         for owner, name, watched in _watched():
             self._undo.append((owner, name, getattr(owner, name)))
@@ -70,16 +70,19 @@ class Timeline:
             _watching.remove(self)
 
     def add(self, kind: str, name: str, start: float, **details: Any) -> None:
-        """Notes something that began at ``start`` (of ``perf_counter``) and ends now."""
+        """Add something that began at ``start`` (of ``perf_counter``) and ends now."""
         end = perf_counter()
         self.happenings.append(Happening(kind, name, start - self._began, end - start, threading.get_ident(), details))
 
     def counts(self) -> Counter[str]:
-        """How often each kind of thing happened."""
+        """Return how often each kind of thing happened."""
         return Counter(h.kind for h in self.happenings)
 
     def events(self) -> list[dict[str, Any]]:
-        """The events of the Chrome trace format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU."""
+        """Return the events in Chrome's trace format.
+
+        The format is described at https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
+        """
         pid, rows = os.getpid(), {h.thread: n for n, h in reversed(list(enumerate(self.happenings)))}
         named = [{"ph": "M", "name": "thread_name", "pid": pid, "tid": n, "args": {"name": f"thread {k}"}}
                  for k, n in enumerate(sorted(rows.values()))]
@@ -87,7 +90,7 @@ class Timeline:
                 *[_event(h, pid, rows[h.thread]) for h in sorted(self.happenings, key=lambda h: h.start)]]
 
     def export_chrome_trace(self, path: str | os.PathLike) -> None:
-        """Writes the timeline for https://ui.perfetto.dev or chrome://tracing; a name that ends in ``.gz`` compresses."""
+        """Write the timeline for https://ui.perfetto.dev or chrome://tracing. A name that ends in ``.gz`` compresses it."""
         text = json.dumps({"traceEvents": self.events(), "displayTimeUnit": "ms"})
         opened: Any = gzip.open if str(path).endswith(".gz") else open
         with opened(path, "wt", encoding="utf-8") as file:
@@ -108,18 +111,19 @@ _watching: list[Timeline] = []
 
 
 def trace() -> Timeline:
-    """Watches the engine: a context manager that gives a timeline of what it does.
+    """Return a context manager that records a timeline of what the engine does.
 
-    A timeline has *calls* that ran one by one, with your lines; *records*, the calls held back between two ends of a trace;
-    the *programs* that ran them; *compile*; *wait*; *departure*, where a call left what was compiled, and *catching up*.
-    Watching costs some microseconds a call that runs by itself; where nobody watches it costs nothing.
+    A timeline has *calls* that ran one by one, with your lines. A *record* is the calls held back between two ends of a trace,
+    and *programs* ran them. Other things are *compile*, *wait*, *departure* (a call left the compiled path) and *catching up*
+    (held-back calls ran one by one). Watching costs some microseconds for each call that runs alone. Without a timeline the
+    engine does no additional work.
 
     Returns:
-        a context manager. ``export_chrome_trace(path)`` writes it for Perfetto, ``str()`` is a table, ``counts()`` says how often
-        each kind of thing happened, ``happenings`` are the things themselves.
+        a context manager. ``export_chrome_trace(path)`` writes a file for Perfetto, ``str()`` is a table, ``counts()`` counts
+        the things of each kind, and ``happenings`` lists them.
 
     Raises:
-        RuntimeError: inside of another ``trace()``.
+        RuntimeError: inside another ``trace()``.
 
     Example::
 
@@ -133,13 +137,13 @@ def trace() -> Timeline:
 
 
 def annotate(name: str, start: float, kind: str = "user", **details: Any) -> None:
-    """Adds a stretch of the user's own, or of a collective, begun at ``start``, to the timeline that is being made, if any."""
+    """Add a part of the user's program, or a collective, to the timeline if one is watching. It began at ``start``."""
     for timeline in _watching:
         timeline.add(kind, name, start, **details)
 
 
 def is_watching() -> bool:
-    """Whether a timeline is being made."""
+    """Return whether a timeline is watching."""
     return bool(_watching)
 
 
@@ -150,13 +154,13 @@ def _event(h: Happening, pid: int, row: int) -> dict[str, Any]:
     return made | {"ph": "X", "dur": round(h.seconds * 1e6, 3)}
 
 
-# ---------------------------------------------------------------- what is watched, and how
+# ---------------------------------------------------------------- watched functions
 
 Watch = Callable[[Timeline, Callable], Callable]
 
 
 def _watched() -> Iterator[tuple[Any, str, Watch]]:
-    """Where something happens: the module or class, the name, and what stands there meanwhile."""
+    """Yield the watched functions: the module or class, the name, and the maker of the replacement."""
     yield traces, "_computed", _call
     yield traces, "catch_up", _catch_up
     yield traces, "_run", _record
@@ -202,7 +206,7 @@ def _begin(timeline: Timeline, original: Callable) -> Callable:
     @functools.wraps(original)
     def begin(recorder: Any) -> Any:
         made = original(recorder)
-        if len(timeline._begun) > 1000:     # of traces that came to nothing
+        if len(timeline._begun) > 1000:     # Traces that were never run leave entries.
             timeline._begun.clear()
         timeline._begun[id(made)] = perf_counter()
         return made
@@ -220,12 +224,12 @@ def _record(timeline: Timeline, original: Callable) -> Callable:
         try:
             original(recorder, trace, natural, read)
         finally:
-            timeline._begun[id(recorder.trace)] = perf_counter()        # the next record begins behind what this one runs
+            timeline._begun[id(recorder.trace)] = perf_counter()        # The next record begins after this run.
     return run
 
 
 def _calls(state: Any) -> list[str]:
-    """The calls on the way to a state, as the user's lines, runs of the same line and op together."""
+    """Return the calls on the path to a state, with the user's lines. Calls of the same op and line in a row are shown once."""
     shown: list[str] = []
     for s in state.path():
         text = f"{s.call.op.name} at {s.line}"
@@ -235,7 +239,10 @@ def _calls(state: Any) -> list[str]:
 
 
 def _timed(kind: str, described: Callable[..., tuple[str, dict[str, Any]]]) -> Watch:
-    """Shows how long a function takes; ``described`` says of its arguments, behind it, what it was, and details."""
+    """Return a replacement that adds each run of a function to the timeline.
+
+    ``described`` returns the name and the details from the function's arguments, after the run.
+    """
     def watch(timeline: Timeline, original: Callable) -> Callable:
         @functools.wraps(original)
         def timed(*args: Any) -> Any:
