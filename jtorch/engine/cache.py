@@ -32,17 +32,22 @@ from jtorch.engine import background, convolutions, memory, stats, temporaries, 
 from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.ops import _onednn
 
-MAX_BYTES = 512 * 2**20     # Size of the directory in bytes; the least recently used files are removed first. Larger: more disk.
+# Bytes of the directory. Beyond that the least recently used files are removed. A larger value takes more disk.
+MAX_BYTES = 512 * 2**20
 FORMAT = "2"                # Version of the file format. Files of other versions are not found.
-# XLA would otherwise leave out the rounding of 16-bit floats between fused operations. A program would round differently than its
+# XLA would otherwise leave out the rounding of 16-bit floats between fused operations. A program would round
+# differently than its
 # calls.
 EXACT = {"xla_allow_excess_precision": False}
 # LLVM's higher optimization levels take longer to compile and make no program faster.
 QUICKLY_COMPILED = {"xla_backend_optimization_level": 1}
 
-# XLA tries out several GPU kernels for each product and convolution (autotuning). That pays for a large program only, see
-# ``policy.is_worth_trying``. A kernel of one op runs a few times until its trace has a program, so products are not tuned.
-# Convolutions without autotuning would be very slow. The deterministic mode takes the first algorithm with reproducible bits.
+# XLA tries out several GPU kernels for each product and convolution (autotuning). That pays for a large program only,
+# see
+# ``policy.is_worth_trying``. A kernel of one op runs a few times until its trace has a program, so products are not
+# tuned.
+# Convolutions without autotuning would be very slow. The deterministic mode takes the first algorithm with
+# reproducible bits.
 UNTRIED_PRODUCTS = {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}
 UNTRIED_CONVOLUTIONS = {"xla_gpu_deterministic_ops": True}
 

@@ -31,19 +31,23 @@ class Work(NamedTuple):
 NOTHING = Work(0.0, 0.0)
 # Seconds to copy one byte into new memory that XLA can read. A larger value keeps kernels of large arrays on the host.
 COPYING = 0.25e-9
-# Seconds to compile one equation in a program, and one convolution. Larger values compile later.
+# Seconds to compile one equation in a program, and one convolution. A larger value means longer estimates of compile
+# time.
 COMPILING, COMPILING_CONVOLUTION = 0.4e-3, 20e-3
 # Seconds to call one NumPy function, besides its work. A larger value moves kernels to XLA earlier.
 HOST_STEP = 1e-6
-# Floating-point operations of a matrix product. One thread computes smaller products. Larger: more products use SMALL_RATE.
+# Floating-point operations of a matrix product. One thread computes smaller products. A larger value uses SMALL_RATE
+# more.
 SMALL_PRODUCT = 1 << 21
-# Operations per second of small matrix products, and of large ones on the host and in programs. Larger: less estimated work.
+# Operations per second of small matrix products, and of large ones on the host and in programs. A larger value means
+# less estimated work.
 SMALL_RATE, HOST_RATE, COMPILED_RATE = 60e9, 220e9, 125e9
-# Operations per second of convolutions on the host without oneDNN, and in programs. Larger: less estimated work.
+# Operations per second of convolutions on the host without oneDNN, and in programs. A larger value means less
+# estimated work.
 CONVOLUTION_RATE, COMPILED_CONVOLUTION_RATE = 15e9, 80e9
-# Operations per second of oneDNN's convolutions, on the host and in programs. Larger: less estimated work.
+# Operations per second of oneDNN's convolutions, on the host and in programs. A larger value means less estimated work.
 ONEDNN_RATE = 150e9
-# Assumed iterations of a loop whose length depends on values. Larger: more estimated work.
+# Assumed iterations of a loop whose length depends on values. A larger value means more estimated work.
 UNKNOWN_TURNS = 16
 
 # CHEAP is the seconds for each element of the larger of inputs and outputs, on the host. FUSED is the fraction of these
@@ -64,12 +68,14 @@ COSTLY = {
     **dict.fromkeys(["lu", "cholesky", "qr", "geqrf", "householder_product", "triangular_solve"], 20e-9),
     **dict.fromkeys(["eig", "eigh", "svd"], 300e-9),
 }
-# Seconds for each element in a program, for primitives that XLA does not vectorize on the CPU and NumPy does. The values for
+# Seconds for each element in a program, for primitives that XLA does not vectorize on the CPU and NumPy does. The
+# values for
 # functions of libm are doubled, because XLA computes these functions again in each loop that reads them.
 ONE_BY_ONE = {"sin": 6e-9, "cos": 6e-9, "tan": 12e-9, "asin": 24e-9, "acos": 24e-9, "atan": 8e-9, "atan2": 4e-9, "cbrt": 12e-9,
               "argmax": 1.5e-9, "argmin": 1.5e-9, "cumsum": 5e-9, "cumprod": 5e-9, "cummax": 5e-9, "cummin": 5e-9,
               "cumlogsumexp": 150e-9, "rsqrt": 1.2e-9}
-# Seconds for each element read or written, for primitives that index their first argument. The size of that argument does not
+# Seconds for each element read or written, for primitives that index their first argument. The size of that argument
+# does not
 # count.
 PLACES = {"gather": 1.5e-9, "dynamic_slice": CHEAP, "dynamic_update_slice": CHEAP,
           **dict.fromkeys(["scatter", "scatter-add", "scatter-max", "scatter-min", "scatter-mul", "scatter-sub"], 4e-9)}

@@ -25,7 +25,8 @@ from jtorch.engine.host.sizes import Unknowns
 from jtorch.engine.span import Span
 from jtorch.engine.values import Aval
 
-# Numbers per family: remembered calls, kept open traces, and failed attempts before no more are made. Larger: more open traces.
+# Numbers per family: remembered calls, kept open traces, and failed attempts before no more are made. A larger value
+# makes more open traces.
 MET, PLANS, FAILURES = 6, 4, 3
 # Numbers per family: sizes that are open at once, and open traces made. Larger values serve more kinds of calls.
 UNKNOWNS, TRACES = 3, 12
@@ -135,7 +136,7 @@ class Family:
         """Return the plan of an open trace, for all values of the open ``sizes``.
 
         Raise Unsupported if the function warns, because it should warn each time. Raise it also if the trace indexes more than
-        a trace of fixed sizes: JAX gathers with an open size what it would slice.
+        a trace of fixed sizes: JAX gathers elements with an open size, and slices with a fixed one.
         """
         opened = [jax.ShapeDtypeStruct(tuple([next(sizes) for _ in a.shape]), a.np) for a in avals]
         fn = function_of(_with_ints(template, sizes))

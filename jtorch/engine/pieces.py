@@ -2,7 +2,7 @@
 
 A trace is cut where it repeats itself (``repeats``), and where it would be too long for one program. It is also cut between two
 large pieces if few bytes cross besides the trace's results, as between backward and an optimizer's step. If only one side has
-convolutions, smaller pieces are enough, because XLA compiles the loops of the other side better alone (see ``convolutions``).
+convolutions, smaller pieces are enough, because XLA compiles loops faster in a program without convolutions.
 """
 from __future__ import annotations
 

@@ -14,13 +14,16 @@ from jtorch.engine.cost import COPYING, Work
 
 # Ends of a trace before it may be compiled, unless it is costly. A larger value compiles later.
 MIN_REPEATS = 8
-# Ends before a costly trace may be compiled: its calls have cost more than its program's compile time. Larger: later.
+# Ends before a costly trace may be compiled: its calls have cost more than its program's compile time. A larger value
+# compiles later.
 EARLY_REPEATS = 3
 # A trace is compiled once it has cost 1/EAGERNESS of its expected compile time. A larger value compiles earlier.
 EAGERNESS = 20
-# Seconds of compile time. Above it the time that a program would save counts, not what the calls cost. Larger: compiles more.
+# Seconds of compile time. Above it the time that a program would save counts, not what the calls cost. A larger value
+# compiles more.
 MUCH_COMPILING = 1.0
-# Ends at a state on the way to a longer program before this end gets a program too. A larger value compiles later.
+# Ends of a trace on the path to a longer program before the shorter trace gets a program too. A larger value compiles
+# later.
 PASSED = 16
 # Ends with another pattern of held values before that pattern gets a program too. A larger value compiles later.
 VARIANTS = 4
@@ -32,14 +35,16 @@ HELD_SECONDS = 2e-6
 START_SECONDS = 50e-6
 # Seconds that a program saves for each call, besides the call's work. A larger value refuses fewer traces.
 SAVED_PER_CALL = 0.5e-6
-# Seconds that a program saves for each call of backward, since the walk over the graph is known. Larger: fewer refusals.
+# Seconds that a program saves for each call of backward, since the walk over the graph is known. A larger value
+# refuses fewer traces.
 SAVED_PER_WALKED = 10e-6
 # Seconds that a held-back call costs in addition if no program runs it. A larger value refuses fewer traces.
 CAUGHT_UP_SECONDS = 10e-6
 # A program may take at most MARGIN times as long as its calls. A larger value refuses fewer traces.
 MARGIN = 1.2
 
-# Bytes. A smaller array is copied rather than written in place, because the check would take as long. Larger: more copies.
+# Bytes. A smaller array is copied rather than written in place, because the check would take as long. A larger value
+# copies more.
 LEAST_OVERWRITTEN = 1 << 14
 
 # ---------------------------------------------------------------- moving a kernel from the host to XLA
@@ -48,67 +53,84 @@ LEAST_OVERWRITTEN = 1 << 14
 KERNEL_SECONDS = 0.03
 # Seconds of compile time for each step of a kernel's host program. A larger value keeps kernels on the host for longer.
 STEP_SECONDS = 0.002
-# Seconds to call a compiled kernel and to wait for it. A kernel with less work stays on the host. Larger: more kernels stay.
+# Seconds to call a compiled kernel and to wait for it. A kernel with less work stays on the host. A larger value
+# keeps more kernels on the host.
 COMPILED_CALL = 50e-6
 # A compiled kernel may take at most KERNEL_MARGIN times as long as the host. A larger value compiles more kernels.
 KERNEL_MARGIN = 1.25
 
-# A thread may compile for FIRST seconds, and then for SHARE (a fraction) of its estimated work. Larger values compile more.
+# A thread may compile for FIRST seconds, and then for SHARE (a fraction) of its estimated work. Larger values compile
+# more.
 FIRST, SHARE = 5.0, 0.3
 
 # ---------------------------------------------------------------- how a program runs
 
-# Seconds of a program's work. The first part of a shorter one does not start early. Larger: fewer early starts.
+# Seconds of a program's work. The first part of a shorter one does not start early. A larger value makes fewer early
+# starts.
 OVERLAPPED = 2.5e-4
-# Seconds of work on the host. Programs and kernels with more use XLA's thread pool. Larger: fewer use the pool.
+# Seconds of work on the host. Programs and kernels with more use XLA's thread pool. A larger value uses the pool less.
 POOL = 3e-3
-# Seconds of work on the host. A program with less runs in the calling thread. Larger: more programs run there.
+# Seconds of work on the host. A program with less runs in the calling thread. A larger value runs more programs there.
 INLINE = 5e-4
 
-# Calls after an early start that need no new input. A shorter stretch does not start early. Larger: fewer early starts.
+# Calls after an early start that need no new input. A shorter stretch does not start early. A larger value makes
+# fewer early starts.
 MIN_AHEAD = 3
 # Bytes that may cross a cut from one program to the next. A larger value cuts in more places.
 MAX_CROSSING = 1 << 16
-# Further bytes that may cross for each second of a trace's work if its first part starts early. Larger: more early starts.
+# Further bytes that may cross for each second of a trace's work if its first part starts early. A larger value makes
+# more early starts.
 PER_SECOND = 1e8
 # Upper limit for the trust of an early start. A larger value keeps trying for longer after wrong guesses.
 MAX_TRUST = 4
-# Bytes of a trace's intermediate results. A program with more runs in the calling thread. Larger: fewer programs do.
+# Bytes of a trace's intermediate results. A program with more runs in the calling thread. A larger value runs fewer
+# programs there.
 MUCH_MEMORY = 64 << 20
-# Seconds of a program's work. After a longer program freed memory may go back to the system. Larger: memory goes back rarer.
+# Seconds of a program's work. After a longer program freed memory may go back to the system. A larger value gives
+# memory back less often.
 LONG = 0.03
 # Calls in one program on the CPU. Larger values make fewer programs, and XLA needs more memory for each.
 MAX_CALLS = 500
-# Calls in one program on an accelerator, where each start of a program costs more. Larger: fewer, longer programs.
+# Calls in one program on an accelerator, where each start of a program costs more. A larger value makes fewer and
+# longer programs.
 MAX_CALLS_THERE = 2000
-# Float results that an accelerator's program copies to the host unasked. A program with more copies none. Larger: more copies.
+# Float results that an accelerator's program copies to the host unasked. A program with more copies none. A larger
+# value copies more.
 FEW_NUMBERS = 4
-# Seconds of a CPU's work. For a larger program XLA tries out GPU kernels (autotuning). Larger: fewer programs are tuned.
+# Seconds of a CPU's work. For a larger program XLA tries out GPU kernels (autotuning). A larger value tunes fewer
+# programs.
 MUCH_WORK = 1.0
 
 # ---------------------------------------------------------------- cutting a trace, and compiling in the background
 
-# Seconds that one call adds to its program's compile time on the CPU, besides its work. Larger: compiles later, cuts more.
+# Seconds that one call adds to its program's compile time on the CPU, besides its work. A larger value compiles later
+# and cuts more.
 CALL_COMPILES = 0.004
-# Seconds that one call adds to its program's compile time on an accelerator. Larger: more cuts between repeated parts.
+# Seconds that one call adds to its program's compile time on an accelerator. A larger value cuts more between
+# repeated parts.
 CALL_COMPILES_THERE = 0.1
 # Upper limit for the calls in one period of an accelerator's repeated trace. A larger value finds longer periods.
 LONGEST_ALIKE = 200
 # Known calls in a row that become a piece apart from new calls. A larger value makes fewer and longer pieces.
 FEW_MET = 3
-# Traces that use a kernel before the kernel is compiled alone rather than inside a piece. Larger: kernels are reused later.
+# Traces that use a kernel before the kernel is compiled alone rather than inside a piece. A larger value reuses
+# kernels later.
 OFTEN_MET = 3
 # Times that a piece of known kernels must come before it becomes a program. A larger value compiles later.
 OFTEN = 8
-# Upper limit for the calls in a piece that comes once and becomes a program. Larger: longer programs, fewer kernels.
+# Upper limit for the calls in a piece that comes once and becomes a program. A larger value makes longer programs and
+# fewer kernels.
 SHORT = 40
-# Seconds of compile time. A trace waits for what takes less; the background compiles the rest. Larger: longer waits.
+# Seconds of compile time. A trace waits for what takes less; the background compiles the rest. A larger value waits
+# longer.
 FOREGROUND = 0.25
-# Estimated seconds of work for each second of compile time before a background result is used. Larger: later, but fewer waits.
+# Estimated seconds of work for each second of compile time before a background result is used. A larger value uses
+# the result later, and waits less.
 SLACK = 2.0
 # Seconds of compile time that both sides of a cut must have if little crosses it. A larger value cuts less.
 WORTH_A_PIECE = 0.5
-# The same if only one side has convolutions, because XLA compiles the loops of the other side better. Larger: cuts less.
+# The same if only one side has convolutions, because XLA compiles loops without convolutions faster. A larger value
+# cuts less.
 OTHER_LOOPS = 0.1
 # Seconds of compile time that each of the equal pieces must have. A larger value makes fewer and longer pieces.
 PIECE = 0.15
@@ -123,17 +145,20 @@ SAVED = 0.5
 
 # ---------------------------------------------------------------- limits
 
-# Calls in a trace at first; a longer trace is cut off and is not compiled. Larger: more memory for held-back calls.
+# Calls in a trace at first; a longer trace is cut off and is not compiled. A larger value holds back more calls.
 FIRST_LENGTH = 512
 # Lower limit for a trace's length on an accelerator after its first cut. A larger value cuts off fewer traces.
 LENGTH_THERE = 2048
-# Upper limit for a trace's length, which grows while natural ends are a few cuts apart. Larger: longer steps are one trace.
+# Upper limit for a trace's length, which grows while natural ends are a few cuts apart. A larger value records longer
+# steps as one trace.
 MAX_LENGTH = 4096
 # Calls in a cut-off trace that the mode ``hot`` still compiles. A larger value lets XLA take longer.
 MAX_CUT = 1000
-# Programs of the same ops for other shapes. From there on each further one must pay for all. Larger: compiles more shapes.
+# Programs of the same ops for other shapes. From there on each further one must pay for all. A larger value compiles
+# more shapes.
 FEW_ALIKE = 4
-# Different next calls of a state. After these a new call gets states only when it comes again. Larger: more states.
+# Different next calls of a state. After these a new call gets states only when it comes again. A larger value makes
+# more states.
 MANY_WAYS = 16
 # States in a thread's trie; a fuller trie begins anew. A larger value takes more memory.
 MAX_STATES = 200_000
@@ -171,8 +196,8 @@ def has_paid(count: int, calls: int, work: Work, compiled: int, others: int = 0)
 
     The trace has ended ``count`` times and has ``calls`` calls. ``compiled`` of the calls are compiled, since equal pieces are
     compiled once. If compiling takes long, the time that a program would save counts instead of the cost. ``others`` is the
-    number of programs of the same ops for other shapes. From a few on, a trace must have cost the compile time of all of them,
-    because a program for one more shape serves less of the whole.
+    number of programs of the same ops for other shapes. From a few on, the compile time of all of them counts, because a program
+    for one more shape serves less of the whole.
     """
     seconds, compiling = work.host + calls * CALL_SECONDS, compile_seconds(compiled)
     if count < MIN_REPEATS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from itertools import combinations
 from operator import mul, sub
 
-MOST = 8        # Limit for integers that differ independently; above it no plane is searched. Larger: longer searches.
+MOST = 8        # Limit for integers that differ independently; above it no plane is searched. A larger value searches longer.
 
 
 class Span:

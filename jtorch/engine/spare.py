@@ -28,7 +28,7 @@ def is_spare(kernel: Any, args, kept: int) -> bool:
 def is_own(array: Any) -> bool:
     """Return whether an array owns its memory, is contiguous and writable, and is large enough to be worth it."""
     if array.__class__ is not np.ndarray or array.nbytes < policy.LEAST_OVERWRITTEN or array.base is not None \
-            or getweakrefcount(array):      # A weak reference may say that the array's contents have not changed.
+            or getweakrefcount(array):      # Whoever refers to the array weakly may rely on its contents.
         return False
     flags = array.flags
     return flags.c_contiguous and flags.writeable

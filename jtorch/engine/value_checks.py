@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from jtorch.engine.trace import Trace
     from jtorch.engine.trie import State
 
-MAX_SECONDS = 1e-4      # Seconds of work that the host may repeat for a check. Larger: more checks at the call, slower calls.
+# Seconds of work that the host may repeat for a check. A larger value checks more calls, and makes them slower.
+MAX_SECONDS = 1e-4
 MAX_INEXACT = 2         # Calls with float results that the host may repeat. A larger value could repeat a forward pass.
 
 

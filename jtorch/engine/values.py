@@ -235,7 +235,7 @@ def aligned_zeros(n: int, dtype: np.dtype) -> np.ndarray:
     return memory[start:start + n * dtype.itemsize].view(dtype)
 
 
-SHARED = 1 << 18        # Bytes. A smaller array is copied, since sharing it would take as long. Larger: more copies.
+SHARED = 1 << 18        # Bytes. A smaller array is copied, since sharing it would take as long. A larger value copies more.
 
 
 def shared(array: np.ndarray) -> np.ndarray | jax.Array:
