@@ -103,8 +103,8 @@ MUCH_WORK = 1.0
 
 # ---------------------------------------------------------------- cutting a trace, and compiling in the background
 
-# Seconds that one call adds to its program's compile time on the CPU, besides its work. A larger value compiles later
-# and cuts more.
+# Seconds that one call adds to its program's compile time on the CPU, besides its work. A larger value
+# compiles later and cuts more.
 CALL_COMPILES = 0.004
 # Seconds that one call adds to its program's compile time on an accelerator. A larger value cuts more between
 # repeated parts.
