@@ -28,6 +28,7 @@ from jtorch._api import aten_enums as _numbered
 from jtorch._api import aten_native as _native
 from jtorch._api import control_flow as _control
 from jtorch._api import conversion as _conversion
+from jtorch._api import declared as _declared
 from jtorch._api import foreach as _foreach
 from jtorch._api import functional
 from jtorch._api import functions as _functions
@@ -114,7 +115,7 @@ _masked_identity.bind_to(masked)
 _names.put(Tensor, _metadata.methods())
 for _file in (random, _dropout, _pooling, _recurrent, _attention, functional, _conversion, _indexing, _overloads, _legacy,
               _native, _foreach, _numbered, _scaled, _control, _lowrank, _settings, _shared_memory,
-               _dense, _subclass, amp.autocast_mode, amp.scaling):
+               _dense, _subclass, amp.autocast_mode, amp.scaling, _declared):
     _file.bind()        # type: ignore[attr-defined]
 del _file
 _names.put(_sys.modules[__name__], _names.public(_functions, "torch"))

@@ -29,30 +29,15 @@ from jtorch import special as special
 from jtorch import torch_version as torch_version
 from jtorch import utils as utils
 from jtorch import version as version
-from jtorch._api.aten_enums import affine_grid_generator as affine_grid_generator
-from jtorch._api.aten_enums import alpha_dropout_ as alpha_dropout_
-from jtorch._api.aten_enums import batch_norm as batch_norm
 from jtorch._api.aten_enums import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
-from jtorch._api.aten_enums import convolution as convolution
 from jtorch._api.aten_enums import cosine_embedding_loss as cosine_embedding_loss
 from jtorch._api.aten_enums import ctc_loss as ctc_loss
-from jtorch._api.aten_enums import dropout_ as dropout_
-from jtorch._api.aten_enums import embedding_renorm_ as embedding_renorm_
-from jtorch._api.aten_enums import feature_alpha_dropout_ as feature_alpha_dropout_
-from jtorch._api.aten_enums import feature_dropout_ as feature_dropout_
 from jtorch._api.aten_enums import hinge_embedding_loss as hinge_embedding_loss
-from jtorch._api.aten_enums import instance_norm as instance_norm
-from jtorch._api.aten_enums import kl_div as kl_div
 from jtorch._api.aten_enums import margin_ranking_loss as margin_ranking_loss
 from jtorch._api.aten_enums import poisson_nll_loss as poisson_nll_loss
 from jtorch._api.aten_enums import triplet_margin_loss as triplet_margin_loss
-from jtorch._api.aten_native import constant_pad_nd as constant_pad_nd
 from jtorch._api.aten_native import frobenius_norm as frobenius_norm
-from jtorch._api.aten_native import grid_sampler as _aliased_grid_sampler
-from jtorch._api.aten_native import grid_sampler as grid_sampler
-from jtorch._api.aten_native import native_batch_norm as native_batch_norm
 from jtorch._api.aten_native import native_channel_shuffle as native_channel_shuffle
-from jtorch._api.aten_native import native_dropout as native_dropout
 from jtorch._api.aten_native import native_layer_norm as native_layer_norm
 from jtorch._api.aten_native import nuclear_norm as nuclear_norm
 from jtorch._api.control_flow import cond as cond
@@ -71,42 +56,25 @@ from jtorch._api.creation import tensor as tensor
 from jtorch._api.functional import allclose as allclose
 from jtorch._api.functional import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from jtorch._api.functional import broadcast_shapes as broadcast_shapes
-from jtorch._api.functional import equal as equal
 from jtorch._api.functional import get_default_dtype as get_default_dtype
 from jtorch._api.functional import get_num_interop_threads as get_num_interop_threads
 from jtorch._api.functional import get_num_threads as get_num_threads
-from jtorch._api.functional import is_complex as is_complex
-from jtorch._api.functional import is_floating_point as is_floating_point
-from jtorch._api.functional import is_nonzero as is_nonzero
-from jtorch._api.functional import is_same_size as is_same_size
 from jtorch._api.functional import is_storage as is_storage
 from jtorch._api.functional import is_tensor as is_tensor
-from jtorch._api.functional import numel as numel
-from jtorch._api.functional import promote_types as promote_types
-from jtorch._api.functional import result_type as result_type
 from jtorch._api.functional import scalar_tensor as scalar_tensor
 from jtorch._api.functional import set_default_dtype as set_default_dtype
 from jtorch._api.functional import set_num_interop_threads as set_num_interop_threads
 from jtorch._api.functional import set_num_threads as set_num_threads
 from jtorch._api.functional import use_deterministic_algorithms as use_deterministic_algorithms
-from jtorch._api.indexing import fill_ as fill_
-from jtorch._api.indexing import masked_select as masked_select
 from jtorch._api.linalg_lowrank import lobpcg as lobpcg
 from jtorch._api.linalg_lowrank import pca_lowrank as pca_lowrank
 from jtorch._api.linalg_lowrank import svd_lowrank as svd_lowrank
 from jtorch._api.other_layouts import dequantize as dequantize
-from jtorch._api.overloads import abs_ as abs_
 from jtorch._api.overloads import as_strided_copy as as_strided_copy
-from jtorch._api.overloads import as_strided_scatter as as_strided_scatter
 from jtorch._api.overloads import broadcast_tensors as broadcast_tensors
 from jtorch._api.overloads import diag as diag
 from jtorch._api.overloads import einsum as einsum
-from jtorch._api.overloads import gradient as gradient
-from jtorch._api.overloads import histogramdd as histogramdd
 from jtorch._api.overloads import meshgrid as meshgrid
-from jtorch._api.overloads import ravel as ravel
-from jtorch._api.overloads import repeat_interleave as repeat_interleave
-from jtorch._api.overloads import tensor_split as tensor_split
 from jtorch._api.overloads import unravel_index as unravel_index
 from jtorch._api.overloads import where as where
 from jtorch._api.settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
@@ -114,13 +82,8 @@ from jtorch._api.settings import empty_permuted as empty_permuted
 from jtorch._api.settings import get_deterministic_debug_mode as get_deterministic_debug_mode
 from jtorch._api.settings import get_device_module as get_device_module
 from jtorch._api.settings import init_num_threads as init_num_threads
-from jtorch._api.settings import is_conj as is_conj
 from jtorch._api.settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
-from jtorch._api.settings import is_inference as is_inference
-from jtorch._api.settings import is_neg as is_neg
 from jtorch._api.settings import is_warn_always_enabled as is_warn_always_enabled
-from jtorch._api.settings import resolve_conj as resolve_conj
-from jtorch._api.settings import resolve_neg as resolve_neg
 from jtorch._api.settings import set_default_tensor_type as set_default_tensor_type
 from jtorch._api.settings import set_deterministic_debug_mode as set_deterministic_debug_mode
 from jtorch._api.settings import set_flush_denormal as set_flush_denormal
@@ -159,16 +122,8 @@ from jtorch.backends.precision import set_float32_matmul_precision as set_float3
 from jtorch.device import device as device
 from jtorch.device import get_default_device as get_default_device
 from jtorch.device import set_default_device as set_default_device
-from jtorch.dispatch.inplace_views import resize_as_ as resize_as_
-from jtorch.dtype import can_cast as can_cast
 from jtorch.dtype import dtype as dtype
 from jtorch.func._vmap import vmap as vmap
-from jtorch.nn._functional.dropout import alpha_dropout as alpha_dropout
-from jtorch.nn._functional.dropout import feature_alpha_dropout as feature_alpha_dropout
-from jtorch.nn._functional.dropout import feature_dropout as feature_dropout
-from jtorch.nn._functional.dropout import rrelu as rrelu
-from jtorch.nn._functional.dropout import rrelu_ as rrelu_
-from jtorch.nn._functional.dropout import torch_dropout as _aliased_torch_dropout
 from jtorch.nn._functional.recurrent import gru as gru
 from jtorch.nn._functional.recurrent import lstm as lstm
 from jtorch.nn._functional.recurrent import rnn_relu as rnn_relu
@@ -179,20 +134,15 @@ from jtorch.no_grad import is_grad_enabled as is_grad_enabled
 from jtorch.no_grad import is_inference_mode_enabled as is_inference_mode_enabled
 from jtorch.no_grad import no_grad as no_grad
 from jtorch.no_grad import set_grad_enabled as set_grad_enabled
-from jtorch.random import bernoulli as bernoulli
 from jtorch.random import binomial as binomial
 from jtorch.random import get_rng_state as get_rng_state
 from jtorch.random import initial_seed as initial_seed
 from jtorch.random import manual_seed as manual_seed
-from jtorch.random import multinomial as multinomial
 from jtorch.random import normal as normal
 from jtorch.random import poisson as poisson
 from jtorch.random import rand as rand
-from jtorch.random import rand_like as rand_like
 from jtorch.random import randint as randint
-from jtorch.random import randint_like as randint_like
 from jtorch.random import randn as randn
-from jtorch.random import randn_like as randn_like
 from jtorch.random import randperm as randperm
 from jtorch.random import seed as seed
 from jtorch.random import set_rng_state as set_rng_state
@@ -206,7 +156,6 @@ from jtorch._bound import frexp_result
 from jtorch._bound import geqrf_result
 from jtorch._bound import histogram_result
 from jtorch._bound import kthvalue_result
-from jtorch._bound import linalg_slogdet_result
 from jtorch._bound import lu_unpack_result
 from jtorch._bound import max_result
 from jtorch._bound import median_result
@@ -247,6 +196,8 @@ ShortTensor: Any
 __version__: Any
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the magnitude of each element; its gradient at 0 is 0. See torch.abs."""
+def abs_(self: Tensor) -> Tensor:
+    """Replace each element by its magnitude. See torch.Tensor.abs_."""
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the magnitude of each element; its gradient at 0 is 0. See torch.abs."""
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -259,8 +210,8 @@ def acosh_(input: Tensor) -> Tensor:
     """Return the inverse of cosh. See torch.acosh."""
 def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
     """Return means of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_avg_pool1d."""
-def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Tensor:
-    """Return maxima of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_max_pool1d."""
+def adaptive_max_pool1d(input: Tensor, output_size: Any) -> builtins.tuple[Tensor, Tensor]:
+    """The maxima and where they are. See torch.nn.functional.adaptive_max_pool1d."""
 def add(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """Add ``alpha`` times ``other``. See torch.add."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
@@ -279,10 +230,16 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha:
     """Return beta * input + alpha * the outer product of two vectors. See torch.addr."""
 def adjoint(input: Tensor) -> Tensor:
     """Return the last two dims swapped, complex elements conjugated (a copy then). See torch.adjoint."""
+def affine_grid_generator(theta: Tensor, size: Any, align_corners: builtins.bool) -> Tensor:
+    """See torch.nn.functional.affine_grid."""
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What torch.alias shows, as a copy. See torch.alias_copy."""
 def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Return whether all elements are true (uint8 for uint8). See torch.all."""
+def alpha_dropout(input: Tensor, p: builtins.float, train: Any, inplace: builtins.bool = False) -> Tensor:
+    """Apply dropout that keeps mean and variance, for selu. See torch.nn.functional.alpha_dropout."""
+def alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Apply torch.alpha_dropout in place."""
 def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Return the largest elements along ``dim``; ties share the gradient evenly. See torch.amax."""
 def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -334,6 +291,8 @@ def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[bui
     """Return the view of the storage with this geometry. See torch.as_strided."""
 def as_strided_(input: Tensor, *args: Any, **named: Any) -> Any:
     """The tensor shown with other strides, in place. See torch.Tensor.as_strided_."""
+def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return ``input`` with ``src`` in place of ``as_strided(size, stride, offset)``. See torch.as_strided_scatter."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the angle whose sine it is. See torch.asin."""
 def asin_(input: Tensor) -> Tensor:
@@ -364,6 +323,12 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1,
     """Return beta * input + alpha * the products of a batch. See torch.baddbmm."""
 def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Return a triangle that is 0 at both ends. See torch.bartlett_window."""
+def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
+    """See torch.nn.functional.batch_norm."""
+def batch_norm_update_stats(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: builtins.float) -> builtins.tuple[Tensor, Tensor]:
+    """The mean and the biased variance of each channel; the running ones are updated. See torch.nn.functional.batch_norm."""
+def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Draw zeros and ones; ``input`` (or ``p``) is the probability of 1. See torch.bernoulli."""
 bfloat16: _dtype
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return ``input1 @ weight[k] @ input2`` for each output feature k, plus ``bias``. See torch.nn.functional.bilinear."""
@@ -398,6 +363,8 @@ def broadcast_to(input: Tensor, size: Sequence[builtins.int]) -> Tensor:
     """Return ``expand`` as a function. See torch.broadcast_to."""
 def bucketize(input: Tensor | _Number, boundaries: Tensor, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """Return the index of the bucket between the sorted ``boundaries`` that each value is in. See torch.bucketize."""
+def can_cast(source: Any, target: Any) -> builtins.bool:
+    """Return whether PyTorch casts one dtype to another implicitly. See torch.can_cast."""
 @overload
 def cartesian_prod(*tensors: Tensor) -> Tensor: ...
 @overload
@@ -468,6 +435,8 @@ def conj_physical(input: Tensor, **kw: Any) -> Tensor:
     """The complex conjugate; a real tensor as it is. See torch.conj_physical."""
 def conj_physical_(input: Tensor) -> Tensor:
     """Return the complex conjugate. See torch.conj_physical."""
+def constant_pad_nd(input: Tensor, pad: Any, value: builtins.float = 0) -> Tensor:
+    """Pad ``input`` with a constant. Negative padding crops it. See torch.nn.functional.pad."""
 contiguous_format: Any
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | builtins.str | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
     """Return the cross-correlation with each filter over one dimension. See torch.nn.functional.conv1d."""
@@ -483,6 +452,8 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     """Return the transpose of conv2d as a linear map. See torch.nn.functional.conv_transpose2d."""
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """Return the transpose of conv3d as a linear map. See torch.nn.functional.conv_transpose3d."""
+def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: builtins.bool, output_padding: Any, groups: builtins.int) -> Tensor:
+    """Return a convolution or transposed convolution over the input's spatial dims. See torch.nn.functional.conv2d."""
 def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return the magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
 def corrcoef(input: Tensor) -> Tensor:
@@ -549,7 +520,10 @@ def divide(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: b
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the dot product of two vectors, neither conjugated. See torch.dot."""
 double: _dtype
-dropout = _aliased_torch_dropout
+def dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Apply dropout, with torch.dropout's arguments."""
+def dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Apply torch.dropout in place."""
 def dsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
     """Return parts along the third dim. See torch.dsplit."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -559,6 +533,10 @@ def eig(*args: Any, **kwargs: Any) -> Any:
     """RuntimeError: PyTorch has removed it for torch.linalg.eig."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
     """Do nn.functional.embedding with torch.embedding's arguments; ``padding_idx`` -1 means None."""
+def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: builtins.bool = False, mode: builtins.int = 0, sparse: builtins.bool = False, per_sample_weights: Tensor | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The sums, means or maxima of bags; and the bag of each index, the bags' sizes, and the maxima's rows."""
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: builtins.float, norm_type: builtins.float) -> Tensor:
+    """Scale the rows at ``indices`` down to ``max_norm`` in place, as nn.functional.embedding does first."""
 @overload
 def empty(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -568,6 +546,8 @@ def empty_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLik
     """Return an uninitialized tensor (zeros) in the shape of another. See torch.empty_like."""
 def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return whether the elements are equal. See torch.eq."""
+def equal(input: Tensor, other: Tensor) -> builtins.bool:
+    """Return whether two tensors have the same shape and elements. See torch.equal."""
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the error function. See torch.erf."""
 def erf_(input: Tensor) -> Tensor:
@@ -601,8 +581,18 @@ def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: T
     """Return the same with a scale and a zero point per slice along ``axis``. See torch.fake_quantize_per_channel_affine."""
 def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor | _Number, zero_point: Tensor | _Number, quant_min: builtins.int, quant_max: builtins.int) -> Tensor:
     """Return ``input`` rounded to multiples of ``scale``, and cut off. See torch.fake_quantize_per_tensor_affine."""
+def feature_alpha_dropout(input: Tensor, p: builtins.float, train: Any, inplace: builtins.bool = False) -> Tensor:
+    """Apply alpha dropout to whole channels. See torch.nn.functional.feature_alpha_dropout."""
+def feature_alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Apply torch.feature_alpha_dropout in place."""
+def feature_dropout(input: Tensor, p: builtins.float, train: Any, inplace: builtins.bool = False) -> Tensor:
+    """Apply dropout to whole channels. See torch.nn.functional.dropout2d."""
+def feature_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Apply torch.feature_dropout in place."""
 def fill(input: Tensor, value: Tensor | _Number) -> Tensor:
     """Return all elements replaced by one value. See torch.Tensor.fill_."""
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one number to all elements. See torch.Tensor.fill_."""
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the integer part. See torch.trunc."""
 def fix_(input: Tensor) -> Tensor:
@@ -673,12 +663,18 @@ def get_autocast_xla_dtype(*args: Any) -> Any:
     """get_autocast_dtype of xla. See torch.get_autocast_xla_dtype."""
 def get_device(input: Tensor, *args: Any, **named: Any) -> Any:
     """The device's index. See torch.Tensor.get_device."""
+def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: builtins.int = 1) -> builtins.tuple[Tensor, ...]:
+    """Return central differences along each of ``dim``, one-sided at the edges. See torch.gradient."""
 def greater(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return whether ``input`` is greater. See torch.gt."""
 def greater_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return whether ``input`` is greater or equal. See torch.ge."""
-grid_sampler_2d = _aliased_grid_sampler
-grid_sampler_3d = _aliased_grid_sampler
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+    """Return grid_sample with modes given as numbers. See torch.nn.functional.grid_sample."""
+def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+    """Return grid_sample with modes given as numbers. See torch.nn.functional.grid_sample."""
+def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+    """Return grid_sample with modes given as numbers. See torch.nn.functional.grid_sample."""
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
     """Return the input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
@@ -700,6 +696,8 @@ def histc(input: Tensor, bins: builtins.int = 100, min: _Number = 0, max: _Numbe
     """Return how many elements lie in each of ``bins`` equal bins from ``min`` to ``max``. See torch.histc."""
 def histogram(input: Tensor, bins: Tensor | builtins.int = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False, out: Sequence[Tensor] | None = None) -> histogram_result:
     """Return the number (or weight) of elements in each bin, and the edges of the bins. See torch.histogram."""
+def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: builtins.bool = False) -> Any:
+    """Return the number (or weight) of points in each bin of a space, and the edges of the bins. See torch.histogramdd."""
 def hsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
     """Return parts along columns. See torch.hsplit."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -733,6 +731,8 @@ def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor
 inf: builtins.float
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the dot products over the last dimension of both. See torch.inner."""
+def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
+    """See torch.nn.functional.instance_norm."""
 int: _dtype
 int16: _dtype
 int32: _dtype
@@ -746,6 +746,20 @@ def is_autocast_ipu_enabled(*args: Any) -> Any:
     """is_autocast_enabled of ipu. See torch.is_autocast_ipu_enabled."""
 def is_autocast_xla_enabled(*args: Any) -> Any:
     """is_autocast_enabled of xla. See torch.is_autocast_xla_enabled."""
+def is_complex(input: Tensor) -> builtins.bool:
+    """Return whether the dtype is complex. See torch.is_complex."""
+def is_conj(input: Tensor) -> builtins.bool:
+    """Return False, since conjugates are computed at once. See torch.is_conj."""
+def is_floating_point(input: Tensor) -> builtins.bool:
+    """Return whether the dtype is a real floating-point dtype. See torch.is_floating_point."""
+def is_inference(input: Tensor) -> builtins.bool:
+    """Return whether the tensor was made in inference mode. See torch.is_inference."""
+def is_neg(input: Tensor) -> builtins.bool:
+    """Return False, since negatives are computed at once."""
+def is_nonzero(input: Tensor) -> builtins.bool:
+    """Return whether the only element is not zero. See torch.is_nonzero."""
+def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
+    """Return whether two tensors have the same shape."""
 def is_signed(input: Tensor, *args: Any, **named: Any) -> Any:
     """Whether the dtype has negative numbers. See torch.Tensor.is_signed."""
 def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
@@ -768,6 +782,8 @@ def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = 
     """Return the signal whose spectra are nearest to those given: the inverse of ``stft``. See torch.istft."""
 def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Return a quotient of Bessel functions. See torch.kaiser_window."""
+def kl_div(input: Tensor, target: Tensor, reduction: builtins.int = 0, *, log_target: builtins.bool = False) -> Tensor:
+    """See torch.nn.functional.kl_div. 1 is the mean over all elements."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the Kronecker product. See torch.kron."""
 def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> kthvalue_result:
@@ -854,6 +870,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
     """Return the input with one value where the mask is True. See torch.Tensor.masked_fill_."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Return the input with the elements of ``source``, in order, where the mask is True. See torch.Tensor.masked_scatter_."""
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the elements where the mask is True, in one dim. See torch.masked_select."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix product, over broadcast batches where there are more than two dimensions. See torch.matmul."""
 def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -910,6 +928,8 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 mtia: Any
 def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return the product. See torch.mul."""
+def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Draw indices with the probabilities in each row. See torch.multinomial."""
 def multiply(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return the product. See torch.mul."""
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -936,6 +956,10 @@ def narrow(input: Tensor, dim: builtins.int, start: Any, length: builtins.int) -
     """Return ``length`` elements of a dim from ``start`` on. See torch.narrow."""
 def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """Return ``length`` elements of a dim from ``start`` on, copied. See torch.narrow_copy."""
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float) -> Any:
+    """Return batch_norm and, in training, each channel's mean and reciprocal deviation. See torch.nn.functional.batch_norm."""
+def native_dropout(input: Tensor, p: builtins.float, train: builtins.bool | None) -> Any:
+    """Return dropout and the mask of kept elements. See torch.nn.functional.dropout."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: builtins.int, C: builtins.int, HxW: builtins.int, group: builtins.int, eps: builtins.float) -> Tensor:
     """Return group_norm with the mean and reciprocal deviation of each group. See torch.native_group_norm."""
 def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
@@ -967,6 +991,8 @@ def norm_except_dim(v: Tensor, pow: builtins.int = 2, dim: builtins.int = 0) -> 
     """Return the p-norm over all dimensions but ``dim`` (over all for -1). See torch.norm_except_dim."""
 def not_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return whether the elements differ. See torch.ne."""
+def numel(input: Tensor) -> builtins.int:
+    """Return the number of elements. See torch.numel."""
 @overload
 def ones(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -1015,6 +1041,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 preserve_format: Any
 def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Return the product of all elements, or along ``dim``; of integers in int64. See torch.prod."""
+def promote_types(type1: _dtype, type2: _dtype) -> _dtype:
+    """Return the smallest dtype to which both promote. See torch.promote_types."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """Write ``source`` to flat indices of the input. See torch.Tensor.put_."""
 def qr(input: Tensor, some: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> qr_result:
@@ -1026,8 +1054,16 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Convert radians to degrees. See torch.rad2deg."""
 def rad2deg_(input: Tensor) -> Tensor:
     """Convert radians to degrees. See torch.rad2deg."""
+def rand_like(input: Tensor, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, memory_format: Any = None, **kw: Any) -> Tensor:
+    """Call torch.rand with the shape, dtype, device and memory format of a tensor."""
+def randint_like(input: Tensor, *args: builtins.int, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, memory_format: Any = None, generator: _Generator | None = None, pin_memory: builtins.bool = False, **kw: Any) -> Tensor:
+    """Call torch.randint with the shape, dtype, device and memory format of a tensor."""
+def randn_like(input: Tensor, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, memory_format: Any = None, **kw: Any) -> Tensor:
+    """Call torch.randn with the shape, dtype, device and memory format of a tensor."""
 def range(start: Any, end: Any, step: Any = 1, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Return the numbers from ``start`` to ``end``, which is included. See torch.range."""
+def ravel(input: Tensor) -> Tensor:
+    """Return all elements in one dim. See torch.ravel."""
 def real(input: Tensor, **kw: Any) -> Tensor:
     """The real part; a real tensor as it is. See torch.real."""
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1042,11 +1078,21 @@ def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor |
     """Return the remainder of floor division, with the sign of ``other``. See torch.remainder."""
 def renorm(input: Tensor, p: _Number, dim: builtins.int, maxnorm: _Number, *, out: Tensor | None = None) -> Tensor:
     """Return each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
+def repeat_interleave(input: Tensor, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
+    """Repeat each element, or each slice of a dim. See torch.repeat_interleave."""
 @overload
 def reshape(input: Tensor, *shape: builtins.int) -> Tensor: ...
 @overload
 def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor:
     """Return the same elements in another shape, a copy if strides allow no view. See torch.reshape."""
+def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
+    """Resize the tensor to the size of ``other``. See torch.Tensor.resize_as_."""
+def resolve_conj(input: Tensor) -> Tensor:
+    """Return the tensor itself. See torch.resolve_conj."""
+def resolve_neg(input: Tensor) -> Tensor:
+    """Return the tensor itself. See torch.resolve_neg."""
+def result_type(tensor1: Any, tensor2: Any) -> _dtype:
+    """Return the dtype in which an operation on two operands computes. See torch.result_type."""
 def rms_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
     """Return the input divided by its root mean square over its last dimensions. See torch.nn.functional.rms_norm."""
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
@@ -1063,6 +1109,10 @@ def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
     """Return the nearest integer, or multiple of a power of ten; halves go to the even one. See torch.round."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return tensors joined along rows. See torch.vstack."""
+def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, generator: Any = None) -> Tensor:
+    """Apply leaky relu with random slopes in training. See torch.nn.functional.rrelu."""
+def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, generator: Any = None) -> Tensor:
+    """Apply leaky relu with random slopes in training, in place. See torch.nn.functional.rrelu."""
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return 1 divided by the square root. See torch.rsqrt."""
 def rsqrt_(input: Tensor) -> Tensor:
@@ -1131,8 +1181,8 @@ def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None 
     """What torch.slice shows, as a copy. See torch.slice_copy."""
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """Return ``input`` with a slice of a dim replaced. See torch.slice_scatter."""
-def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_slogdet_result:
-    """Return the determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
+def slogdet(input: Tensor, *, out: Any = None) -> Any:
+    """The determinant's sign and the logarithm of its magnitude. See torch.slogdet."""
 def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return exp of the input, scaled to sum 1 along ``dim``. See torch.softmax."""
 def solve(*args: Any, **kwargs: Any) -> Any:
@@ -1203,6 +1253,8 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the hyperbolic tangent. See torch.tanh."""
 def tanh_(input: Tensor) -> Tensor:
     """Return the hyperbolic tangent. See torch.tanh."""
+def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: builtins.int = 0, *, indices: Any = None, sections: builtins.int | None = None) -> builtins.tuple[Tensor, ...]:
+    """Split into equal parts (sizes may differ by 1), or at given indices. See torch.tensor_split."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """Return the sum of products over pairs of dimensions. See torch.tensordot."""
 def threshold(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
@@ -1284,11 +1336,8 @@ def view_as_real(input: Tensor) -> Tensor:
     """Return complex elements as a last dim of two real ones. See torch.view_as_real."""
 def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What torch.view_as_real shows, as a copy. See torch.view_as_real_copy."""
-@overload
-def view_copy(input: Tensor, *size: builtins.int, out: Tensor | None = None) -> Tensor: ...
-@overload
-def view_copy(input: Tensor, size: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
-    """What torch.view shows, as a copy. See torch.view_copy."""
+def view_copy(input: Tensor, size: Any = None, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+    """A copy in another shape, or of the same bytes as another dtype. See torch.view_copy."""
 def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
     """Return parts along rows. See torch.vsplit."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:

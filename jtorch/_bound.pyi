@@ -353,7 +353,7 @@ class Bound:
         """Draw zeros and ones; ``input`` (or ``p``) is the probability of 1. See torch.bernoulli."""
     def bernoulli_(self, p: Any = 0.5, *, generator: _Generator | None = None) -> Tensor:
         """Fill with zeros and ones. See torch.Tensor.bernoulli_."""
-    def bfloat16(self, memory_format: Any = None) -> Tensor:
+    def bfloat16(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as torch.bfloat16."""
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
         """Return how often each non-negative integer occurs, or the sum of its weights. See torch.bincount."""
@@ -383,28 +383,28 @@ class Bound:
         """Return the bits set in one of the two. See torch.bitwise_xor."""
     def bmm(self, mat2: Tensor) -> Tensor:
         """Return the products of two batches of matrices. See torch.bmm."""
-    def bool(self, memory_format: Any = None) -> Tensor:
+    def bool(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as torch.bool."""
     @overload
     def broadcast_to(self, *size: builtins.int) -> Tensor: ...
     @overload
     def broadcast_to(self, size: Sequence[builtins.int]) -> Tensor:
         """Return ``expand`` as a function. See torch.broadcast_to."""
-    def byte(self, memory_format: Any = None) -> Tensor:
+    def byte(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as torch.uint8."""
     def cauchy_(self, *args: builtins.float, generator: _Generator | None = None, **kw: builtins.float) -> Tensor:
         """Fills with cauchy numbers. See torch.Tensor.cauchy_."""
     def ccol_indices(self) -> Any:
         """RuntimeError: the tensor is dense. See torch.Tensor.ccol_indices."""
-    def cdouble(self, memory_format: Any = None) -> Tensor:
+    def cdouble(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as torch.complex128."""
     def ceil(self) -> Tensor:
         """Return the next integer up. See torch.ceil."""
     def ceil_(self) -> Tensor:
         """Return the next integer up. See torch.ceil."""
-    def cfloat(self, memory_format: Any = None) -> Tensor:
+    def cfloat(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as torch.complex64."""
-    def char(self, memory_format: Any = None) -> Tensor:
+    def char(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int8."""
     def cholesky(self, upper: builtins.bool = False) -> Tensor:
         """Return L of input = L Lᴴ, or U of Uᴴ U. See torch.cholesky."""
@@ -444,10 +444,10 @@ class Bound:
         """Return the complex conjugate. See torch.conj_physical."""
     def const_data_ptr(self) -> builtins.int:
         """Return the address of the first element, for code that accesses memory directly. See torch.Tensor.data_ptr."""
-    def contiguous(self, memory_format: Any = None) -> Tensor:
+    def contiguous(self, *, memory_format: Any = None) -> Tensor:
         """Return the tensor if it is contiguous in the memory format, else a contiguous copy."""
-    def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Tensor:
-        """Write ``src``, broadcast and cast, into the tensor. See torch.Tensor.copy_."""
+    def copy_(self, other: Any, non_blocking: builtins.bool = False) -> Tensor:
+        """Write ``other``, broadcast and cast, into the tensor. See torch.Tensor.copy_."""
     def copysign(self, other: Tensor | _Number) -> Tensor:
         """Return the magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
     def copysign_(self, other: Tensor | _Number) -> Tensor:
@@ -466,7 +466,7 @@ class Bound:
         """Return how many elements are not zero. See torch.count_nonzero."""
     def cov(self, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
         """Return the covariances of rows over weighted columns (observations). See torch.cov."""
-    def cpu(self, memory_format: Any = None) -> Tensor:
+    def cpu(self, *, memory_format: Any = None) -> Tensor:
         """Return the tensor on the CPU."""
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """Return the cross product along ``dim``, or along the first dimension of size 3. See torch.cross."""
@@ -526,7 +526,7 @@ class Bound:
         """Return the quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
     def dot(self, tensor: Tensor) -> Tensor:
         """Return the dot product of two vectors, neither conjugated. See torch.dot."""
-    def double(self, memory_format: Any = None) -> Tensor:
+    def double(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as torch.float64."""
     def dsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
         """Return parts along the third dim. See torch.dsplit."""
@@ -590,7 +590,7 @@ class Bound:
         """Return columns in reverse. See torch.fliplr."""
     def flipud(self) -> Tensor:
         """Return rows in reverse. See torch.flipud."""
-    def float(self, memory_format: Any = None) -> Tensor:
+    def float(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as torch.float32."""
     def float_power(self, exponent: Tensor | builtins.complex) -> Tensor:
         """Return ``pow`` computed in float64 or complex128. See torch.float_power."""
@@ -646,7 +646,7 @@ class Bound:
         """Return whether ``input`` is greater. See torch.gt."""
     def gt_(self, other: Tensor | _Number) -> Tensor:
         """Return whether ``input`` is greater. See torch.gt."""
-    def half(self, memory_format: Any = None) -> Tensor:
+    def half(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as torch.float16."""
     def hardshrink(self, lambd: _Number = 0.5) -> Tensor:
         """Return the input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
@@ -707,7 +707,7 @@ class Bound:
         """RuntimeError: the tensor is dense. See torch.Tensor.indices."""
     def inner(self, other: Tensor) -> Tensor:
         """Return the dot products over the last dimension of both. See torch.inner."""
-    def int(self, memory_format: Any = None) -> Tensor:
+    def int(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int32."""
     def inverse(self) -> Tensor:
         """Return the inverse of square matrices. See torch.linalg.inv."""
@@ -722,8 +722,8 @@ class Bound:
         """Return False, since conjugation and negation are never lazy and memory is never pinned."""
     def is_nonzero(self) -> builtins.bool:
         """Return whether the only element is not zero. See torch.is_nonzero."""
-    def is_pinned(self) -> builtins.bool:
-        """Return False, since conjugation and negation are never lazy and memory is never pinned."""
+    def is_pinned(self, device: Any = None) -> builtins.bool:
+        """False: no memory is pinned here. See torch.Tensor.is_pinned."""
     def is_same_size(self, other: Tensor) -> builtins.bool:
         """Return whether two tensors have the same shape."""
     def is_set_to(self, tensor: Tensor) -> builtins.bool:
@@ -831,7 +831,7 @@ class Bound:
         """Return the inverse of sigmoid, of elements first brought to at least ``eps`` from 0 and 1. See torch.logit."""
     def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
         """Return the logarithm of the sum of exponentials along ``dim``. See torch.logsumexp."""
-    def long(self, memory_format: Any = None) -> Tensor:
+    def long(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int64."""
     def lstsq(self, *args: Any, **kwargs: Any) -> Any:
         """RuntimeError: PyTorch has removed it for torch.linalg.lstsq."""
@@ -1112,7 +1112,7 @@ class Bound:
         """Return the sign, for complex numbers the direction. See torch.sgn."""
     def share_memory_(self) -> Tensor:
         """Move the tensor's memory to a segment that other processes can map. See torch.Tensor.share_memory_."""
-    def short(self, memory_format: Any = None) -> Tensor:
+    def short(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int16."""
     def sigmoid(self) -> Tensor:
         """Return the logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
@@ -1138,8 +1138,8 @@ class Bound:
         """Return the hyperbolic sine. See torch.sinh."""
     def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
         """Return ``input`` with a slice of a dim replaced. See torch.slice_scatter."""
-    def slogdet(self) -> linalg_slogdet_result:
-        """Return the determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
+    def slogdet(self) -> Any:
+        """The determinant's sign and the logarithm of its magnitude. See torch.slogdet."""
     def smm(self, *args: Any, **kwargs: Any) -> Any:
         """The tensor in another layout, or with a sparse one. See torch.Tensor.smm."""
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
@@ -1293,7 +1293,7 @@ class Bound:
         """Return the variance, divided by N - ``correction`` (1 by default). See torch.var."""
     def vdot(self, other: Tensor) -> Tensor:
         """Return the dot product of two vectors, the first conjugated. See torch.vdot."""
-    def view(self, *size: Any, dtype: _dtype | None = None) -> Tensor:
+    def view(self, *size: Any, dtype: _dtype | None = None, **named: Any) -> Tensor:
         """Return a view with another shape or dtype. See torch.Tensor.view."""
     def view_as(self, other: Tensor) -> Tensor:
         """Return ``view`` with the shape of another tensor. See torch.Tensor.view_as."""

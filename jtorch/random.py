@@ -225,10 +225,17 @@ def _end(d: dtypes.dtype) -> int:
 
 
 def _shape(function: str, size: tuple, kw: dict[str, Any]) -> tuple[int, ...]:
-    given = (kw["size"],) if "size" in kw else size
+    given = (kw.pop("size"),) if "size" in kw else size
+    _refuse_others(function, kw)
     if not given:
         raise TypeError(f"{function}() received an invalid combination of arguments - got ()")
     return size_of(function, *given)
+
+
+def _refuse_others(function: str, kw: dict[str, Any]) -> None:
+    """Raise TypeError for unknown arguments."""
+    if kw:
+        raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(kw))}'")
 
 
 def _seen(name: str, given: dict[str, Any], generator: Generator | None, dtype: Any, place: Any, requires_grad: bool) -> Any:
@@ -299,6 +306,9 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
 def _randint_arguments(args: tuple, kw: dict) -> tuple[int, int, Any]:
     names = ("low", "high", "size") if len(args) + len(kw) > 2 else ("high", "size")
     given = dict(zip([n for n in names if n not in kw], args, strict=False), **kw)
+    if len(args) + len(kw) > len(names):
+        raise TypeError(f"randint() takes {len(names)} positional arguments but {len(args) + len(kw)} were given")
+    _refuse_others("randint", {k: v for k, v in kw.items() if k not in names})
     low, high = given.get("low", 0), given.get("high")
     if "low" not in given and "high" in given and not hasattr(high, "__index__"):
         raise TypeError(f"randint(): argument 'high' (position 1) must be int, not {type(high).__name__}")
@@ -422,15 +432,25 @@ def randn_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_
 
 
 def randint_like(input: Tensor, *args: int, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None,
-                 **kw) -> Tensor:
+                 generator: Generator | None = None, pin_memory: bool = False, **kw) -> Tensor:
     """Call torch.randint with the shape, dtype, device and memory format of a tensor."""
-    low, high = (args if len(args) == 2 else (kw.get("low", 0), *(args or (kw["high"],))))
-    made, generator = _unfilled(input, dtype, device, memory_format), kw.get("generator")
+    low, high = _limits(args, kw)
+    made = _unfilled(input, dtype, device, memory_format)
     if made is not None:
         return with_grad(random_(made, low, high, generator=generator), requires_grad)
     own = storage.aval_of(input)
     return randint(low, high, tuple(own.shape), dtype=dtype or own.dtype, device=device or own.device,
                    requires_grad=requires_grad, generator=generator)
+
+
+def _limits(args: tuple, kw: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the limits that ``randint_like`` is given; TypeError where they are not."""
+    names = ("low", "high") if len(args) + len(kw) > 1 else ("high",)
+    given = dict(zip([n for n in names if n not in kw], args, strict=False), **kw)
+    if given.keys() != set(names) or len(args) + len(kw) != len(names):
+        kinds = ", ".join(["Tensor", *[type(a).__name__ for a in args], *[f"{k}={type(v).__name__}" for k, v in kw.items()]])
+        raise TypeError(f"randint_like() received an invalid combination of arguments - got ({kinds})")
+    return given.get("low", 0), given["high"]
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:

@@ -510,6 +510,8 @@ class Tensor(Bound):
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self.device.type == "cpu" and stream not in (None, -1):
+            raise AssertionError("stream should be None on cpu.")
         return self.numpy().__dlpack__() if self.device.type == "cpu" else self.jax().__dlpack__(stream=stream)
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from jtorch._api import declared
 from jtorch._api.argument_aliases import GUARD, MADE, numpy_names
 from jtorch._api.argument_errors import MISSING
 from jtorch._api.generate import _REFLECTED
@@ -92,6 +93,8 @@ def first_sentences(doc: str | None) -> str:
 
 def is_made(fn: Any) -> bool:
     """Return whether ``fn`` was generated from an op record."""
+    if getattr(fn, "__globals__", None) is vars(declared):
+        fn = getattr(fn, "__wrapped__", fn)     # its arguments are checked first
     return getattr(getattr(fn, "__code__", None), "co_filename", "") == MADE
 
 

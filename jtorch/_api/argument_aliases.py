@@ -54,6 +54,9 @@ def in_old_order(function: Any, op: Op, values: dict[str, Any]) -> Any:
     numbers = [v for v in given if not isinstance(v, Tensor)]
     words = [p.name for p in op.params if p.kind == "number" and p.keyword_only][:len(numbers)]       # beta and alpha, value, …
     tensors = [p.name for p in op.params if p.kind.startswith("tensor")]
+    if words == ["alpha"] and len(given) == 3 and len(numbers) == 2:      # a number stands for the second tensor
+        first, alpha, second = given if op.name != "rsub" else (given[0], given[2], given[1])
+        return function(first, second, alpha=alpha, **by_name)
     if not words or len(words) != len(numbers) or len(given) - len(numbers) != len(tensors):
         raise _too_many(function, op, taken, len(given) + len(by_name))
     _warn(function.__name__, tensors, words)

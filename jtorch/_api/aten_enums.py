@@ -6,9 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch._api import functions, nn_functions
+import numpy as np
+
+from jtorch._api import functions, nn_functions, replaced
+from jtorch._api.creation import from_host
 from jtorch._api.names import put
 from jtorch.no_grad import no_grad
+from jtorch.ops.random import check_dropout
 from jtorch.tensor import Tensor
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -95,31 +99,94 @@ def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any,
     return convolutions[dims](input, weight, bias, stride, padding, dilation, groups)
 
 
+def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    """The maxima and where they are. See torch.nn.functional.adaptive_max_pool1d."""
+    return nn_functions.adaptive_max_pool1d(input, output_size, return_indices=True)      # type: ignore[return-value]
+
+
+def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
+                  sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+                  padding_idx: int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The sums, means or maxima of bags; and the bag of each index, the bags' sizes, and the maxima's rows.
+
+    See torch.nn.functional.embedding_bag, which gives the first alone.
+    """
+    scaled, kept_sparse = (scale_grad_by_freq, sparse) if _BAGS[mode] != "max" else (False, False)
+    made = nn_functions.embedding_bag(indices, weight, offsets, None, 2.0, scaled, _BAGS[mode], kept_sparse,
+                                      per_sample_weights, include_last_offset, padding_idx)
+    return made, *_of_bags(weight, indices, offsets, include_last_offset, padding_idx, _BAGS[mode])
+
+
+def _of_bags(weight: Tensor, indices: Tensor, offsets: Tensor, include_last: bool, padding: int | None, mode: str) -> tuple:
+    """Return the bag of each index, the number of indices in each bag, and the rows of the maxima."""
+    named, begins = (t._numpy_copy() for t in (indices, offsets))
+    bags = len(begins) - include_last
+    bag = np.searchsorted(begins[:bags], np.arange(len(named)), "right") - 1
+    kept = np.ones(len(named), bool) if padding is None else named != padding % weight.shape[0]
+    sizes = np.bincount(bag[kept], minlength=bags)
+    if mode == "max":
+        rows = _rows_of_maxima(weight.detach()._numpy_copy(), named, [np.flatnonzero(kept & (bag == b)) for b in range(bags)])
+    elif mode == "sum":
+        rows = sizes = np.zeros_like(begins)
+        bag = bag[:0] if padding is None else bag
+    else:
+        rows = sizes
+    return tuple([from_host(a.astype(named.dtype)) for a in (bag, sizes, rows)])
+
+
+def _rows_of_maxima(weight: np.ndarray, named: np.ndarray, bags: list[np.ndarray]) -> np.ndarray:
+    rows = np.zeros((len(bags), weight.shape[1]), np.int64)
+    for b, at in enumerate(bags):
+        if len(at):
+            rows[b] = named[at[weight[named[at]].argmax(0)]]
+    return rows
+
+
+def batch_norm_update_stats(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
+                            momentum: float) -> tuple[Tensor, Tensor]:
+    """The mean and the biased variance of each channel; the running ones are updated. See torch.nn.functional.batch_norm."""
+    dims = [d for d in range(input.dim()) if d != 1]
+    var, mean = functions.var_mean(input, dims, correction=0)
+    count = input.numel() // input.shape[1]
+    for running, new in ((running_mean, mean), (running_var, var * (count / max(count - 1, 1)))):
+        if running is not None:
+            with no_grad():
+                running.mul_(1 - momentum).add_(new, alpha=momentum)
+    return mean, var
+
+
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Apply torch.dropout in place."""
+    check_dropout(p)
     return nn_functions.dropout(input, p, train, True)
 
 
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Apply torch.feature_dropout in place."""
-    return functions.feature_dropout(input, p, train, True)
+    check_dropout(p)
+    return replaced.feature_dropout(input, p, train, True)
 
 
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Apply torch.alpha_dropout in place."""
+    check_dropout(p)
     return nn_functions.alpha_dropout(input, p, train, True)
 
 
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Apply torch.feature_alpha_dropout in place."""
+    check_dropout(p)
     return nn_functions.feature_alpha_dropout(input, p, train, True)
 
 
 NAMES = ("binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss hinge_embedding_loss kl_div margin_ranking_loss "
          "poisson_nll_loss triplet_margin_loss batch_norm instance_norm affine_grid_generator embedding_renorm_ convolution "
+         "adaptive_max_pool1d embedding_bag batch_norm_update_stats "
          "dropout_ feature_dropout_ alpha_dropout_ feature_alpha_dropout_").split()
 
 
 def bind() -> None:
     """Add the functions of this module to the package."""
-    put(functions, {n: globals()[n] for n in NAMES})
+    new = {n: globals()[n] for n in NAMES}
+    put(functions, {n: f for n, f in new.items() if n not in vars(functions)})
+    put(functions, {n: f for n, f in new.items() if n in vars(functions)}, replaces=True)

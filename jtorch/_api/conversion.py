@@ -112,7 +112,7 @@ def to_device(t: Tensor, place: devices.device, spec: Any = None) -> Tensor:
 
 
 def _typed(name: str):
-    def cast(self: Tensor, memory_format: Any = None) -> Tensor:
+    def cast(self: Tensor, *, memory_format: Any = None) -> Tensor:
         return to(self, dtypes.named(name), memory_format=memory_format)
     cast.__name__ = name
     cast.__doc__ = f"The tensor as {dtypes.named(name)}."
@@ -147,7 +147,7 @@ def _to_class(t: Tensor, cls: tensortype) -> Tensor:
     return to(t, "cuda" if cls.is_cuda else "cpu", cls.dtype)
 
 
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return the tensor on the CPU."""
     return to(self, engine.CPU, memory_format=memory_format)
 
@@ -159,7 +159,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
     return to(self, "cuda" if device is None else device, memory_format=memory_format)
 
 
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return the tensor if it is contiguous in the memory format, else a contiguous copy."""
     if class_of(self).is_contiguous(self, memory_format):
         return self
@@ -206,12 +206,21 @@ def _taken_over(name: str, self: Tensor, size: tuple, dtype: Any, device: Any, k
                                      **{k: v for k, v in given.items() if v is not None}})
 
 
+def _refuse_others(name: str, kw: dict[str, Any]) -> None:
+    """TypeError for arguments that ``new_zeros`` and its kin have not."""
+    odd = next((k for k in kw if k not in ("fill_value", "size", "layout", "pin_memory", "names")), None)
+    if odd is not None:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{odd}'")
+
+
 def _new_like(maker: Callable):
     def make(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kw: Any) -> Tensor:
         if seam.aten is not None:
             seen = _taken_over(name, self, size, dtype, device, kw)
             if seen is not None:
                 return with_grad(seen, requires_grad)
+        if kw:
+            _refuse_others(name, kw)
         own = storage.aval_of(self)
         made = maker(*size, dtype=dtype or own.dtype, device=device if device is not None else own.device,
                      requires_grad=requires_grad, **{k: v for k, v in kw.items() if k in ("fill_value", "size")})
@@ -224,6 +233,11 @@ def _new_like(maker: Callable):
 def resolve(self: Tensor) -> Tensor:
     """Return the tensor itself, since conjugation and negation are never lazy."""
     return self
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """False: no memory is pinned here. See torch.Tensor.is_pinned."""
+    return False
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
@@ -253,7 +267,7 @@ def bind() -> None:
                  "new": new, "new_empty_strided": new_empty_strided, "is_set_to": is_set_to,
                  "type_as": type_as,
                  **dict.fromkeys(("resolve_conj", "resolve_neg", "pin_memory"), resolve),
-                 **dict.fromkeys(("is_conj", "is_neg", "is_pinned"), never)})
+                 **dict.fromkeys(("is_conj", "is_neg"), never), "is_pinned": is_pinned})
 
 
 _CONTIGUOUS = MemoryFormat("contiguous_format")

@@ -64,6 +64,8 @@ def tensor(data: Any = MISSING, *, dtype: dtypes.dtype | None = None, device: An
         made = data.detach().to(device=place, dtype=dtype, copy=True)       # type: ignore[attr-defined]
     elif isinstance(data, (UntypedStorage, TypedStorage)):
         made = as_tensor(data, dtype, place)
+    elif hasattr(data, "__dlpack__") and not isinstance(data, (np.ndarray, np.generic, jax.Array)):
+        made = from_dlpack(data).to(device=place, dtype=dtype, copy=True)       # type: ignore[attr-defined]
     else:
         made = from_host(_host_array(data, dtype), place)
         if isinstance(data, np.ndarray):
@@ -142,6 +144,8 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) 
     if isinstance(data, jax.Array):
         made = from_jax(data)
         return made.to(device=device, dtype=dtype) if dtype is not None or device is not None else made  # type: ignore[attr-defined]
+    if hasattr(data, "__dlpack__") and not isinstance(data, (np.ndarray, np.generic)):
+        return from_dlpack(data).to(device=device, dtype=dtype)     # type: ignore[attr-defined]
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -388,7 +392,10 @@ def _of_exchanged(ext_tensor: Any) -> Tensor:
     if not hasattr(ext_tensor, "__dlpack__"):
         return _of_capsule(ext_tensor)
     kind = ext_tensor.__dlpack_device__()[0] if hasattr(ext_tensor, "__dlpack_device__") else 1
-    return from_numpy(np.from_dlpack(ext_tensor)) if kind == 1 else from_jax(jax.dlpack.from_dlpack(ext_tensor))
+    if kind != 1:
+        return from_jax(jax.dlpack.from_dlpack(ext_tensor))
+    with warned.silenced():     # NumPy takes memory without flags as read-only
+        return from_numpy(np.from_dlpack(ext_tensor))
 
 
 def from_jax(array: jax.Array) -> Tensor:

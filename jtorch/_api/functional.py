@@ -198,7 +198,8 @@ def _checked_number(n: int, name: str) -> int:
     return int(n)
 
 
-def scalar_tensor(s: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(s: Any, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+                  requires_grad: bool = False) -> Tensor:
     """Return a 0-dim tensor of a number, by default in the default dtype. See torch.scalar_tensor."""
     d = dtypes.as_dtype(dtype, "scalar_tensor") or dtypes.get_default_dtype()
     if not isinstance(s, (int, float, complex, np.generic, Tensor)):

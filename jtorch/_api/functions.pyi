@@ -93,6 +93,7 @@ from jtorch import avg_pool1d as avg_pool1d
 from jtorch import baddbmm as baddbmm
 from jtorch import bartlett_window as bartlett_window
 from jtorch import batch_norm as batch_norm
+from jtorch import batch_norm_update_stats as batch_norm_update_stats
 from jtorch import bernoulli as bernoulli
 from jtorch import bilinear as bilinear
 from jtorch import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
@@ -202,6 +203,7 @@ from jtorch import e as e
 from jtorch import eig as eig
 from jtorch import einsum as einsum
 from jtorch import embedding as embedding
+from jtorch import embedding_bag as embedding_bag
 from jtorch import embedding_renorm_ as embedding_renorm_
 from jtorch import empty as empty
 from jtorch import empty_like as empty_like

@@ -18,6 +18,7 @@ from jtorch._api.creation import as_tensor, from_host, tensor
 from jtorch._api.names import put
 from jtorch._api.op_docs import OpDoc
 from jtorch._api.sequences import type_name
+from jtorch._api.torch_function import ask, overrides_of
 from jtorch._backward.view_history import requires_grad
 from jtorch._base import seam, warned
 from jtorch._nodes import tangents
@@ -59,7 +60,10 @@ def getitem(t: Tensor, index: Any) -> Tensor:
             return _select(t, 0, index)
     if index.__class__ is slice and storage.aval_of(t).shape:
         return _slice(t, 0, index, always=True)
-    viewed, tensors = _split(t, index)
+    try:
+        viewed, tensors = _split(t, index)
+    except _Foreign:
+        return _asked(Tensor.__getitem__, t, index)
     if tensors is None:
         return viewed if viewed is not t else _alias_view(t)
     return _advanced(viewed, tensors)
@@ -214,6 +218,16 @@ def _dims_used(x: Any) -> int:
     return 1
 
 
+class _Foreign(Exception):
+    """An index has ``__torch_function__`` and is no tensor."""
+
+
+def _asked(method: Any, t: Tensor, *args: Any) -> Any:
+    """Return what the classes of the arguments, and of the index's items, make of a call."""
+    items = args[0] if isinstance(args[0], tuple) else args[:1]
+    return ask(method, (t, *items, *args[1:]), (t, *args), {})
+
+
 def _item(x: Any) -> Any:
     if x is None or x is Ellipsis or isinstance(x, (slice, bool, *_INTS)):
         return x
@@ -227,6 +241,8 @@ def _item(x: Any) -> Any:
         return made.to(_LONG) if not made.numel() else _item(made)      # type: ignore[attr-defined]
     if hasattr(x, "__index__") and not isinstance(x, np.bool_):
         return x.__index__()
+    if overrides_of(x.__class__) is not None:
+        raise _Foreign
     raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
                      f"{type_name(x)})")
 
@@ -359,7 +375,11 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
         storage.count_write(value)      # only the version shows the write
         return
     number = not isinstance(value, Tensor)
-    value = _value_like(t, value) if number else value
+    if number:
+        if overrides_of(value.__class__) is not None:
+            _asked(Tensor.__setitem__, t, index, value)
+            return
+        value = _value_like(t, value)
     seen = seam.aten is not None and seam.aten.takes_over([t, value])
     if seen and number:
         value = _lifted(value)
@@ -373,7 +393,11 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
         return
     given = index if index.__class__ is tuple else (index,)
     masked = _only_mask([x for x in given if isinstance(x, (Tensor, np.ndarray))])
-    viewed, tensors = _split(t, index, written=True, filled=masked and value.numel() == 1)
+    try:
+        viewed, tensors = _split(t, index, written=True, filled=masked and value.numel() == 1)
+    except _Foreign:
+        _asked(Tensor.__setitem__, t, index, value)
+        return
     if t is not viewed:
         storage.drop_view_cache(t)
     if tensors is not None:
@@ -443,6 +467,8 @@ def delitem(t: Tensor, index: Any) -> None:
 
 def _value_like(t: Tensor, value: Any) -> Tensor:
     """Return a number as a 0-dim tensor with the dtype of ``t``."""
+    if isinstance(value, np.integer) and not t.dtype.is_floating_point and not t.dtype.is_complex:
+        value = int(value)
     if not isinstance(value, (int, float, complex)):
         raise TypeError(f"can't assign a {type_name(value)} to a {t.type()}")       # type: ignore[attr-defined]
     if isinstance(value, int) and not -2**63 <= value < 2**63:
@@ -482,33 +508,35 @@ def _shows_same(target: Tensor, src: Tensor) -> bool:
         storage.geometry_of(src) == storage.geometry_of(target)
 
 
-def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Write ``src``, broadcast and cast, into the tensor. See torch.Tensor.copy_."""
-    if not isinstance(src, Tensor):
-        if not isinstance(src, (bool, int, float, complex)):
-            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-        src = tensor(src)
-    if _shows_same(target, src):
-        return _copied_onto_itself(target, src)
-    if tangents.opened and forward.written(target, src, copy_) is not None:
+def copy_(target: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Write ``other``, broadcast and cast, into the tensor. See torch.Tensor.copy_."""
+    if non_blocking.__class__ is not bool:
+        raise TypeError(f"copy_(): argument 'non_blocking' (position 2) must be bool, not {type(non_blocking).__name__}")
+    if not isinstance(other, Tensor):
+        if not isinstance(other, (bool, int, float, complex)):
+            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
+        other = tensor(other)
+    if _shows_same(target, other):
+        return _copied_onto_itself(target, other)
+    if tangents.opened and forward.written(target, other, copy_) is not None:
         return target
     if seam.aten is not None:
-        made = seam.aten.call_inplace(call_of(OPS["_copy_over"], (T, T)), (target, src), None)
+        made = seam.aten.call_inplace(call_of(OPS["_copy_over"], (T, T)), (target, other), None)
         if made is not None:
             return made
-    storage.check_overlap(target, src)
-    if src.device != target.device:
-        src = src.to(target.device)     # type: ignore[attr-defined]
-    tracked = mode.grad and (requires_grad(target) or requires_grad(src))
+    storage.check_overlap(target, other)
+    if other.device != target.device:
+        other = other.to(target.device)     # type: ignore[attr-defined]
+    tracked = mode.grad and (requires_grad(target) or requires_grad(other))
     aval = storage.aval_of(target)
     tracked = tracked and bool(aval.is_inexact)
     check_inplace(target, tracked)
-    warn_of_lost(src.dtype.np, aval.np)
+    warn_of_lost(other.dtype.np, aval.np)
     if tracked:
-        flat = [target, src]
+        flat = [target, other]
         c = call_of(OPS["_copy_over"], (T, T))
     else:
-        flat = [src]
+        flat = [other]
         c = call_of(OPS["_copy_into"], (T, aval.shape, aval.dtype))
     args = [value_of(t) for t in flat]
     out = engine.record(c, args)
@@ -601,6 +629,7 @@ def bind() -> None:
             "fill_": fill_}
     put(functions, ours, replaces=True)
     put(Tensor, ours, replaces=True)
+    getitem.__name__, setitem.__name__ = "__getitem__", "__setitem__"       # what __torch_function__ is shown
     put(Tensor, {"__getitem__": getitem, "__setitem__": setitem, "__delitem__": delitem, "copy_": copy_})
     put(Tensor, {name: _property_of_view(name) for name in ("T", "mT", "H", "mH", "real", "imag")})
 

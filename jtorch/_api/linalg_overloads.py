@@ -6,7 +6,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from jtorch._api import functions
 from jtorch._api.names import put
+from jtorch.dispatch import return_type
 from jtorch.ops.linalg import LinAlgError
 from jtorch.tensor import Tensor
 
@@ -67,8 +69,15 @@ def _with_old_tolerance(function: Callable, old: str) -> Callable:
     return either
 
 
+def slogdet(input: Tensor, *, out: Any = None) -> Any:
+    """The determinant's sign and the logarithm of its magnitude. See torch.slogdet."""
+    return return_type("slogdet", ("sign", "logabsdet"))(functions.linalg.slogdet(input, out=out))
+
+
 def bind(linalg: ModuleType) -> None:
     """Replace the functions made from the ops by these."""
+    put(functions, {"slogdet": slogdet}, replaces=True)
+    put(Tensor, {"slogdet": slogdet}, replaces=True)
     put(linalg, {name: _checking(vars(linalg)[name]) for name in _CHECKED}, replaces=True)
     put(linalg, {"matrix_rank": _with_old_tolerance(linalg.matrix_rank, "tol"),
                  "pinv": _with_old_tolerance(linalg.pinv, "rcond")}, replaces=True)

@@ -37,6 +37,9 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 
 def _wrong_layout(name: str) -> Callable:
     def method(self: Tensor) -> Any:
+        own = getattr(self.__class__, name)
+        if own is not method:
+            return own(self)     # the class of a sparse tensor has the method
         raise RuntimeError(f"{name} expected {EXPECTED[name]} layout but got Strided")
     return _named(method, name, f"RuntimeError: the tensor is dense. See torch.Tensor.{name}.")
 

@@ -22,18 +22,28 @@ from jtorch.tape import node_class
 from jtorch.tensor import Tensor, class_of
 
 
-def view(self: Tensor, *size: Any, dtype: dtypes.dtype | None = None) -> Tensor:
+def view(self: Tensor, *size: Any, dtype: dtypes.dtype | None = None, **named: Any) -> Tensor:
     """Return a view with another shape or dtype. See torch.Tensor.view."""
+    if named and (size or dtype is not None):
+        raise TypeError(f"view() got an unexpected keyword argument '{next(iter(named))}'")
     if dtype is not None or (len(size) == 1 and isinstance(size[0], (dtypes.dtype, type))):
         wanted = dtypes.as_dtype(dtype or size[0], "view")
         return call_view(call_of(OPS["view_dtype"], (T, wanted)), (self,))
-    sizes = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    sizes = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size or _size_by_name(named)
     try:
         numbers = tuple([n if n.__class__ is int else index(n) for n in sizes])
     except TypeError:
         got = ", ".join([type(n).__name__ for n in size])
         raise TypeError(f"view() received an invalid combination of arguments - got ({got})") from None
     return call_view(call_of(OPS["view"], (T, numbers)), (self,))
+
+
+def _size_by_name(named: dict[str, Any]) -> Any:
+    """Return the size that ``view`` is given by name; TypeError where nothing, or something else, is given."""
+    if named.keys() != {"size"}:
+        got = ", ".join([f"{k}={type(v).__name__}" for k, v in named.items()])
+        raise TypeError(f"view() received an invalid combination of arguments - got ({got})")
+    return named["size"]
 
 
 def squeeze(self: Tensor, *dim: Any, **kw: Any) -> Tensor:
@@ -60,6 +70,14 @@ def tensor_where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Repeat each element, or each slice of a dim. See torch.repeat_interleave."""
+    made = _repeat_interleave(input, repeats, dim)
+    along = made.dim() - 1 if dim is None else dim
+    if output_size is not None and output_size != made.shape[along]:
+        raise RuntimeError("allocated size does not match required size")
+    return made
+
+
+def _repeat_interleave(input: Tensor, repeats: Any, dim: int | None) -> Tensor:
     if repeats is None:
         _check_one_dim(input)
         return _repeat_index(input)
@@ -133,6 +151,15 @@ def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int |
     if made._node is not None:
         made._node.__class__ = node_class("AsStridedBackward0_copy")
     return made
+
+
+def view_copy(input: Tensor, size: Any = None, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+    """A copy in another shape, or of the same bytes as another dtype. See torch.view_copy."""
+    if dtype is None and not isinstance(size, dtypes.dtype):
+        return replaced.view_copy(input, size, out=out)
+    shown = view(input, dtype=size if dtype is None else dtype)
+    made = class_of(shown).clone(shown)
+    return made if out is None else out.copy_(made)     # type: ignore[attr-defined]
 
 
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None, *,
@@ -320,7 +347,8 @@ def bind() -> None:
     """Replace the functions made from the ops by these."""
     f = functions
     ours: dict[str, Any] = {
-        "meshgrid": meshgrid, "ravel": ravel, "diag": diag, "as_strided_copy": as_strided_copy, "where": where, "abs_": abs_,
+        "meshgrid": meshgrid, "ravel": ravel, "diag": diag, "as_strided_copy": as_strided_copy, "view_copy": view_copy,
+        "where": where, "abs_": abs_,
         "as_strided_scatter": as_strided_scatter, "repeat_interleave": repeat_interleave, "gradient": gradient,
         "einsum": einsum, "broadcast_tensors": broadcast_tensors, "tensor_split": tensor_split, "unravel_index": unravel_index,
         **{made.__name__: _itself_if_real(made) for made in (f.real, f.conj, f.conj_physical)},

@@ -193,7 +193,7 @@ def histogram(input: Tensor, bins: Tensor | int = 100, *, range: tuple[float, fl
               weight: Tensor | None = None, density: bool = False):
     """Return the number (or weight) of elements in each bin, and the edges of the bins. See torch.histogram."""
     refuse("histogramdd", input, "biuc")
-    check.require(weight is None or weight.shape == input.shape, "torch.histogramdd: if weight tensor is provided it "
+    check.require(weight is None or weight.size == input.size, "torch.histogramdd: if weight tensor is provided it "
                   "should have the same shape as the input tensor excluding its innermost dimension, but got input "
                   f"with shape {[input.size, 1]} and weight with shape {None if weight is None else [weight.size]}")
     input = input.reshape(-1)
@@ -228,12 +228,12 @@ def histogramdd(input: Tensor, edges: list[Tensor], bins: tuple[int, ...] | None
     check.require(weight is None or weight.shape == shape[:-1], "torch.histogramdd: if weight tensor is provided it should have "
                   f"the same shape as the input tensor excluding its innermost dimension, but got input with shape {list(shape)} "
                   f"and weight with shape {None if weight is None else list(weight.shape)}")
-    check.require(range is None or len(range) == 2 * n, f"torch.histogramdd: for a {n}-dimensional histogram range should have "
-                  f"{2 * n} elements, but got {len(range or ())}")
+    check.require(range is None or edges or len(range) == 2 * n, f"torch.histogramdd: for a {n}-dimensional histogram range "
+                  f"should have {2 * n} elements, but got {len(range or ())}")
     for d, b in enumerate(edges or ()):
         check.require(b.size != 1, f"torch.histogram(): bins must be > 0, but got 0 for dimension {d}")
     points = input.reshape(-1, n)
-    limits = [None] * n if range is None else list(zip(range[::2], range[1::2], strict=True))
+    limits = [None] * n if range is None or edges else list(zip(range[::2], range[1::2], strict=True))
     all_edges = [_edges(points[:, d], b, limit, d) for d, (b, limit) in enumerate(zip(edges or bins or (), limits, strict=True))]
     inside, index = jnp.ones(points.shape[0], bool), jnp.zeros(points.shape[0], np.int64)
     for d, e in enumerate(all_edges):

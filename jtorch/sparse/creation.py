@@ -58,6 +58,9 @@ def sparse_coo_tensor(*args: Any, dtype: Any = None, device: Any = None, require
 
     """
     parts = dict(zip(("indices", "values", "size"), args, strict=False), **named)
+    odd = next((k for k in named if k not in ("indices", "values", "size")), None)
+    if odd is not None:
+        raise TypeError(f"sparse_coo_tensor() got an unexpected keyword argument '{odd}'")
     if "values" not in parts:
         size = parts.get("size", parts.get("indices"))
         spelled = args if args and all(isinstance(n, int) for n in args) else size or ()

@@ -63,6 +63,14 @@ def by_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     return to_layout(made, sparse_csr if a.layout is sparse_csc else a.layout)
 
 
+def either(input: Any, mat2: Any) -> Any:
+    """A product of matrices, of which none, one or both are sparse. See torch.spmm."""
+    for at, (name, t) in enumerate((("input", input), ("mat2", mat2)), 1):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"spmm(): argument '{name}' (position {at}) must be Tensor, not {type(t).__name__}")
+    return matmul(input, mat2) if is_sparse(input) or is_sparse(mat2) else functions.mm(input, mat2)
+
+
 @rule("matmul", "__matmul__", "mm", "spmm", "mv", "dsmm", "hspmm")
 def matmul(a: Any, b: Any) -> Any:
     """Multiply two matrices, or a matrix and a vector, at least one of which is sparse."""
@@ -90,7 +98,8 @@ def _right(b: Any, a: Any) -> Any:
     return matmul(a, b)
 
 
-spmm = dsmm = hspmm = matmul
+spmm = dsmm = either
+hspmm = matmul
 
 
 @rule("smm")

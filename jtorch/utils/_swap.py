@@ -1,9 +1,12 @@
 """torch.utils.swap_tensors: exchange the contents of two tensor objects."""
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
+import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 from jtorch._backward.view_history import node_of
@@ -38,7 +41,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     """
     if t1 is t2:
         return
-    poisoned = [_checked(t, f"t{i}") for i, t in ((1, t1), (2, t2))]
+    poisoned = [None if _is_free(t) else _checked(t, f"t{i}") for i, t in ((1, t1), (2, t2))]
     for i, t in ((1, t1), (2, t2)):     # This check follows the invalidation of the leaves' nodes, as in PyTorch.
         if t.retains_grad:
             raise RuntimeError(f"Expected no weakrefs to t{i}'s Tensor object but got  1")
@@ -50,6 +53,63 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     for t, node in zip((t2, t1), poisoned, strict=True):
         if isinstance(node, AccumulateGrad):
             node.variable = t
+
+
+class _Many(threading.local):
+    """The tensors that were held when a thread began to swap many; None if it does not."""
+
+    held: set[int] | None = None
+
+
+_many = _Many()
+
+
+@contextlib.contextmanager
+def swapping_many() -> Iterator[None]:
+    """Look for what holds tensors once, not once a swap. The tensors get no new views or nodes meanwhile."""
+    if _many.held is not None:
+        yield
+        return
+    _many.held = _held_by_others()
+    try:
+        yield
+    finally:
+        _many.held = None
+
+
+_KINDS = (_Many, Tensor, AccumulateGrad, tuple, OpNode)
+
+
+def _saved_counters(node: OpNode) -> list[int]:
+    """Return the ids of the storages, or tensors, whose versions a node keeps."""
+    counters = [v[0] for v in node.versions or () if v is not None]
+    return [id(c.tensor() if c.__class__ is SavedTensorRef else c) for c in counters]
+
+
+def _held_by_others() -> set[int]:
+    """Return the ids of all tensors that have views, are gradients or leaves, and of what nodes have saved."""
+    kinds: dict[type, int] = {tuple: 3, OpNode: 4}
+    held: set[int] = set()
+    for o in gc.get_objects():
+        kind = kinds.get(type(o))
+        if kind is None:
+            kind = kinds[type(o)] = next((k for k, c in enumerate(_KINDS) if issubclass(type(o), c)), 0)
+        if kind == 1:
+            held.update((id(_held(o, "_base")), id(_held(o, "_grad"))))
+        elif kind == 2:
+            held.add(id(_held(o, "variable")))
+        elif kind == 3 and is_leaf_edge(o):
+            held.add(id(o[0]))
+        elif kind == 4:
+            held.update(_saved_counters(o))
+    return held
+
+
+def _is_free(t: Tensor) -> bool:
+    """Return whether nothing of autograd holds the tensor, where that is known."""
+    held = _many.held
+    return (held is not None and id(t) not in held and id(t._storage) not in held and t._node is None
+            and t._base is None and t._accumulator is None and not weakref.getweakrefs(t))
 
 
 def _checked(t: Tensor, name: str) -> Node | None:

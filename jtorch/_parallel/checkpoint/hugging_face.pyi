@@ -12,9 +12,9 @@ from jtorch.dtype import dtype as _dtype
 from jtorch._base.generator import Generator as _Generator
 from jtorch._base.size import Size as _Size
 from jtorch._C import Any as Any
+from jtorch._api.declared import dataclass as dataclass
 from jtorch._api.settings import Iterable as Iterable
 from jtorch._base.caller import Path as Path
-from jtorch._base.pytree import dataclass as dataclass
 from jtorch._base.pytree import defaultdict as defaultdict
 from jtorch._base.size import Size as Size
 from jtorch._parallel.checkpoint.files import FileSystemReader as FileSystemReader

@@ -12,8 +12,8 @@ from jtorch.dtype import dtype as _dtype
 from jtorch._base.generator import Generator as _Generator
 from jtorch._base.size import Size as _Size
 from jtorch._C import Any as Any
+from jtorch._api.declared import dataclass as dataclass
 from jtorch._api.settings import Iterable as Iterable
-from jtorch._base.pytree import dataclass as dataclass
 from jtorch._base.pytree import tree_map as tree_map
 from jtorch._parallel.create import distribute_tensor as distribute_tensor
 from jtorch._parallel.dtensor import DTensor as DTensor

@@ -1,6 +1,7 @@
 """Functions of torch.nn.functional that draw random numbers: dropouts, rrelu, gumbel_softmax."""
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
@@ -133,10 +134,15 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
           inplace: bool = False) -> Tensor:
     """Apply leaky relu with random slopes in training. See torch.nn.functional.rrelu."""
+    return _rrelu(input, lower, upper, training, inplace, None)
+
+
+def _rrelu(input: Tensor, lower: float, upper: float, training: bool, inplace: bool, generator: Any) -> Tensor:
     if not training:
         return overridden.rrelu(input, lower, upper, False, inplace=inplace)
     shape, d = tuple(aval_of(input).shape), aval_of(input).dtype
-    noise = wrap(drawn(shape, d, aval_of(input).device, None, lambda s: draw.rrelu_noise(s, input._numpy_copy(), lower, upper),
+    noise = wrap(drawn(shape, d, aval_of(input).device, generator,
+                       lambda s: draw.rrelu_noise(s, input._numpy_copy(), lower, upper),
                        lambda k: jax.random.uniform(k, shape, d.np, lower, upper)))
     c = call_of(OPS["_rrelu_with_noise"], (T, T))
     return call_inplace(c, [input, noise]) if inplace else call(c, [input, noise])
@@ -145,6 +151,17 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """Apply rrelu in place. See torch.nn.functional.rrelu_."""
     return rrelu(input, lower, upper, training, inplace=True)
+
+
+def _rrelu_of_torch(inplace: bool) -> Any:
+    """Return ``torch.rrelu`` or ``torch.rrelu_``, which take a generator."""
+    def function(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
+                 generator: Any = None) -> Tensor:
+        return _rrelu(input, lower, upper, training, inplace, generator)
+    function.__name__ = function.__qualname__ = "rrelu_" if inplace else "rrelu"
+    place = ", in place" if inplace else ""
+    function.__doc__ = f"Apply leaky relu with random slopes in training{place}. See torch.nn.functional.rrelu."
+    return function
 
 
 def _contiguous(like: Tensor) -> Any:
@@ -184,6 +201,16 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                 [query, key, value, kept, *([attn_mask] if attn_mask is not None else [])])
 
 
+def _of_torch(function: Any) -> Any:
+    """Return the function of ``torch`` of the same name, whose errors are others."""
+    @functools.wraps(function)
+    def checked(input: Tensor, p: float, train: bool, inplace: bool = False) -> Tensor:
+        draw.check_dropout(p)
+        return function(input, p, train, inplace)
+    del checked.__wrapped__     # type: ignore[attr-defined]
+    return checked
+
+
 def bind() -> None:
     """Bind the functions of this file to PyTorch's names."""
     both = {"alpha_dropout": alpha_dropout, "feature_alpha_dropout": feature_alpha_dropout}
@@ -191,5 +218,6 @@ def bind() -> None:
     put(nn_functions, {"dropout": dropout, **both, **{f"dropout{n}d": _of_channels(n) for n in (1, 2, 3)},
                        "gumbel_softmax": gumbel_softmax})
     put(nn_functions, {**rrelus, "scaled_dot_product_attention": scaled_dot_product_attention}, replaces=True)
-    put(functions, {"dropout": torch_dropout, "feature_dropout": feature_dropout, **both})
-    put(functions, rrelus, replaces=True)
+    others = {**both, "feature_dropout": feature_dropout}
+    put(functions, {"dropout": torch_dropout, **{n: _of_torch(f) for n, f in others.items()}})
+    put(functions, {"rrelu": _rrelu_of_torch(False), "rrelu_": _rrelu_of_torch(True)}, replaces=True)

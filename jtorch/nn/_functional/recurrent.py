@@ -140,6 +140,18 @@ def pad_packed_sequence(data: Tensor, batch_sizes: Tensor, batch_first: bool, pa
 _REST = ("hx", "params", "has_biases", "num_layers", "dropout", "train", "bidirectional")
 
 
+_KINDS: dict[str, Any] = {"input": Tensor, "data": Tensor, "batch_sizes": Tensor, "params": (list, tuple), "has_biases": bool,
+                          "num_layers": int, "dropout": (int, float), "train": bool, "bidirectional": bool, "batch_first": bool}
+
+
+def _check_kinds(name: str, given: dict[str, Any]) -> None:
+    """TypeError where an argument is of another type than PyTorch declares."""
+    kinds = {**_KINDS, "hx": (list, tuple) if name == "lstm" else Tensor}
+    odd = next((n for n, v in given.items() if not isinstance(v, kinds[n]) or (kinds[n] is int and isinstance(v, bool))), None)
+    if odd is not None:
+        raise TypeError(f"{name}() received an invalid combination of arguments - got {odd}={type(given[odd]).__name__}")
+
+
 def _arguments(name: str, args: tuple, kw: dict) -> dict[str, Any]:
     """Return the arguments by name, for either signature: padded input or packed data."""
     packed = "batch_sizes" in kw or "data" in kw or (len(args) > 3 and isinstance(args[3], (list, tuple)))
@@ -149,6 +161,7 @@ def _arguments(name: str, args: tuple, kw: dict) -> dict[str, Any]:
         kinds = ", ".join([type(a).__name__ for a in args])
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds}), but expected one of:\n"
                         " * (Tensor data, Tensor batch_sizes, ...)\n * (Tensor input, ..., bool batch_first)")
+    _check_kinds(name, given)
     return {"batch_sizes": None, "batch_first": False, **{("input" if n == "data" else n): v for n, v in given.items()}}
 
 

@@ -1,6 +1,7 @@
 """Conversions of a module's parameters: in place, swapped or replaced, as torch.__future__ sets."""
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,14 @@ def swap(t1: Tensor, t2: Tensor) -> None:
     """Swap two tensors. See torch.utils.swap_tensors."""
     from jtorch.utils._swap import swap_tensors
     swap_tensors(t1, t2)
+
+
+def swapping_many() -> Any:
+    """Return a context in which many tensors are swapped quickly, or one that does nothing."""
+    if not chosen.get_swap_module_params_on_conversion():
+        return contextlib.nullcontext()
+    from jtorch.utils import _swap
+    return _swap.swapping_many()
 
 
 def convert(module: Any, name: str, fn: Callable[[Tensor], Tensor]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from jtorch.__future__ import get_swap_module_params_on_conversion
 from jtorch._base import warned
-from jtorch.nn.modules._conversion import load_swapped
+from jtorch.nn.modules._conversion import load_swapped, swapping_many
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter, Tensor
 
@@ -37,7 +37,8 @@ def load(root: Any, state_dict: Any, strict: bool, assign: bool) -> _Incompatibl
         state._metadata = metadata      # type: ignore[attr-defined]
     found = _IncompatibleKeys([], [])
     errors: list[str] = []
-    _load_tree(root, state, "", metadata, assign, found, errors)
+    with swapping_many():
+        _load_tree(root, state, "", metadata, assign, found, errors)
     if strict:
         for start, keys in (("Unexpected", found.unexpected_keys), ("Missing", found.missing_keys)):
             if keys:

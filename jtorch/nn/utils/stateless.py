@@ -65,6 +65,9 @@ def reparametrized(module: Module, given: dict[str, Any], *, tie_weights: bool, 
     if strict:
         _check_keys(module, values)
     places = {path: _place(module, path) for path in values}
+    for value in values.values():
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"{value} is not an instance of torch.Tensor")
     own = {path: kept.get(name, _MISSING) for path, (kept, name) in places.items()}
     try:
         for path, (kept, name) in places.items():
