@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jtorch._api import functions, nn_functions, replaced
+from jtorch._api import functions, nn_functions, overridden
 from jtorch._api.creation import from_host
 from jtorch._api.names import put
 from jtorch.no_grad import no_grad
@@ -164,7 +164,7 @@ def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Apply torch.feature_dropout in place."""
     check_dropout(p)
-    return replaced.feature_dropout(input, p, train, True)
+    return overridden.feature_dropout(input, p, train, True)
 
 
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
