@@ -30,6 +30,7 @@ from jtorch.tensor import Tensor, class_of, with_grad, wrap
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
        copy: bool = False, memory_format: Any = None) -> Tensor:
     """Return the tensor in another dtype or on another device, or the tensor itself if nothing changes. See torch.Tensor.to."""
+    flags = []
     for a in args:
         if isinstance(a, dtypes.dtype) or a.__class__ is type:
             dtype = a
@@ -37,13 +38,15 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
             dtype, device = storage.aval_of(a).dtype, storage.aval_of(a).device
         elif isinstance(a, (str, devices.device)) or (a.__class__ is int and device is None):
             device = a
-        elif a is not None and a.__class__ is not bool:     # a positional non_blocking or copy is ignored
+        elif a.__class__ is bool:
+            flags.append(a)         # non_blocking, then copy
+        elif a is not None:
             raise TypeError(f"to() received an invalid combination of arguments - got ({type(a).__name__}), but expected one of: "
                             "(torch.device device, torch.dtype dtype, ...)")
     here = storage.aval_of(self)
     place = here.device if device is None else place_of(device)
     t, dtype = self, dtypes.as_dtype(dtype, "to")
-    copy = copy or (memory_format is not None and place is here.device and not _looks(self, memory_format))
+    copy = copy or flags[1:] == [True] or (memory_format is not None and place is here.device and not _looks(self, memory_format))
     if (dtype is not None and dtype is not here.dtype) or (copy and place is here.device):
         dtype = dtype or here.dtype
         warn_of_lost(here.dtype.np, dtype.np)

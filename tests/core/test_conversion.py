@@ -376,3 +376,11 @@ def test_capsules(xp):
             dlpack.from_dlpack(wrong)
     assert xp.asarray(dlpack.to_dlpack(xp.ones(2)), dtype=xp.int32).tolist() == [1, 1]
     assert dlpack.from_dlpack(dlpack.to_dlpack(xp.ones(2, 3).t())).stride() == (1, 3)
+
+
+def test_to_with_copy_as_the_last_argument(xp):
+    for arguments in ((xp.float32, False, True), ("cpu", xp.float32, False, True), (xp.ones(1), True, True)):
+        x = xp.ones(2)
+        x.to(*arguments).add_(1)
+        assert x.tolist() == [1.0, 1.0]
+    assert x.to(xp.float32, True) is x
