@@ -1,5 +1,6 @@
-"""Differences between jtorch's ops and PyTorch's, with reasons. The op matrix reads them, and docs/differences.md
-prints them.
+"""Differences between jtorch's ops and PyTorch's, with reasons.
+
+The op matrix, docs/differences.md and ``python -m jtorch check`` read them.
 """
 from __future__ import annotations
 
@@ -38,7 +39,6 @@ GENERAL = (
     "`out=` of another shape: jtorch warns of the resize for all ops except factory functions. PyTorch does not warn for some ops.",
     "Functions of `torch.nn.functional` take no `out=`. Some of PyTorch's take an undocumented one.",
     "Methods take `out=` if the function does, so `np.sum(tensor)` works. PyTorch's methods refuse it.",
-    "Memory formats other than `contiguous_format` are accepted and have no effect: a tensor with its own memory is contiguous.",
     "A compiled program on a CPU treats subnormal numbers (below 1.2e-38 in float32, 2.2e-308 in float64) as 0, because XLA sets the "
     "processor to do so. Calls that run one by one mostly keep subnormal numbers, as PyTorch does.",
     "The gradient of `conv3d` by its filters is right for filters larger than the padded volume (an input of depth 6, filters of depth "
@@ -63,8 +63,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     *_each("msort", "the gradient of equal elements goes to them in their order; in PyTorch in any", "gradient", "second gradient"),
     *_each("max.reduction_with_dim min.reduction_with_dim", UNSTABLE, *INDEXED, dtypes=("bool",)),
 
-    *_each("to float double half bfloat16 int long short char byte bool cfloat cdouble", "memory formats change nothing, so there is nothing to copy", "view", says="shares memory"),
-    *_each("conj H mH adjoint conj_physical", "conjugates are computed at once; PyTorch marks the tensor and computes later, so that "
+    *_each("conj H mH adjoint", "conjugates are computed at once; PyTorch marks the tensor and computes later, so that "
            "its result shares memory with the complex tensor", "view", dtypes=("complex64",), says="is a copy"),
     *_each("cartesian_prod", "of a single tensor PyTorch returns a view", "view", says="is a copy"),
 
@@ -79,13 +78,11 @@ DIFFERENCES: tuple[Difference, ...] = (
     *_each("fft.ihfft2 fft.ihfftn", "PyTorch leaves out= as it was", "out"),
     *_each("arange linspace linspace.tensor_overload logspace logspace.tensor_overload", "PyTorch leaves an out= of no elements in its "
            "shape, though it is not the result's", "out", says="shape (0,)"),
-    *_each("cumprod cumsum logsumexp mean prod sum", SILENT, "out", dtypes=("complex64",), says="can't be cast"),
+    *_each("logsumexp mean", SILENT, "out", dtypes=("complex64",), says="can't be cast"),
     *_each("linalg.lstsq lu native_batch_norm _native_batch_norm_legit", "takes no out=", "out", says="unexpected keyword argument 'out'", always=True),
-    *_each("matmul mv", "PyTorch computes in a matrix first and warns that out= is resized to that", "out", dtypes=("float64",),
+    *_each("matmul", "PyTorch computes in a matrix first and warns that out= is resized to that", "out", dtypes=("float64",),
            says="no warning"),
 
-    Difference("bfloat16", "memory formats other than contiguous do not exist here, so asking for one copies nothing",
-               ("view",), ("bfloat16",)),
     *_each("as_strided_scatter", "the gradient of input is 0 where src replaced it; PyTorch's is another where its strides "
            "overlap or it is not contiguous", "gradient", "second gradient"),
     *_each("logcumsumexp", "PyTorch's gradient in single precision is off by up to 1e-3, since it takes logarithms of gradients; "
@@ -119,15 +116,3 @@ DIFFERENCES: tuple[Difference, ...] = (
     *_each("__radd__ __rmul__ __rand__ __ror__ __rxor__ __rdiv__", "Tensor.__radd__(1, 2) is no operator's call; here it may find a meaning",
            "error", "error text"),
 )
-
-
-def sorted_out(op: str, dtype: str, wrong: dict[str, list[str]]) -> tuple[list[str], list]:
-    """Return the unexplained failures, and the known differences that showed."""
-    unknown, known = [], []
-    for check, texts in wrong.items():
-        for text in texts:
-            covering = [d for d in DIFFERENCES if d.covers(op, dtype, check, text)]
-            known += covering
-            if not covering:
-                unknown.append(f"  {check}: {text}")
-    return unknown, known

@@ -13,9 +13,10 @@ import jax
 import pytest
 from libraries import HAS_TORCH, library
 from ops import matrix
-from ops.known_differences import DIFFERENCES, sorted_out
+from ops.known_differences import sorted_out
 from ops.translate import Translator, differences
 
+from jtorch.check.differences import DIFFERENCES
 from jtorch.engine import kernel
 from jtorch.engine.host import Unsupported, has_loop, trace
 from jtorch.ops.registry import OPS
@@ -76,7 +77,7 @@ def test_op(op, dtype, request, full, capsys):
     assert not unknown, f"{op} of {dtype} differs from PyTorch (--matrix-seed {seed}):\n" + "\n".join(unknown)
     mended = [d for d in DIFFERENCES if d.always and d not in known and d.op == op and dtype in (d.dtypes or (dtype,))
               and run.ran.intersection(d.checks)]
-    assert not mended, f"no longer differs, so take it out of known_differences.py: {mended}"
+    assert not mended, f"no longer differs, so take it out of jtorch/check/differences.py: {mended}"
     if known:
         pytest.xfail("; ".join(dict.fromkeys(d.reason for d in known)))
 

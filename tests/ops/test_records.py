@@ -213,7 +213,7 @@ def test_the_list_of_differences_is_printed(torch):
 
 
 def test_known_differences_are_of_ops():
-    from ops.known_differences import DIFFERENCES
+    from jtorch.check.differences import DIFFERENCES
     known = {full for record in OPS.values() for full in (record.name, *record.aliases)}
     named = {*known, *dir(jtorch), *dir(jtorch.Tensor)}
     wrong = [d.op for d in DIFFERENCES if d.op not in named and d.op.rpartition(".")[0] not in named]

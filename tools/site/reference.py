@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import jtorch
+from jtorch.check.differences import DIFFERENCES
 from jtorch.ops.registry import OPS
-from tests.ops.known_differences import DIFFERENCES
 from tools.site.headings import ENGINE, FUNCTIONAL, NN, PLAIN, TORCH
 from tools.site.markup import markdown, text
 
