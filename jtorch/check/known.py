@@ -1,0 +1,149 @@
+"""PyTorch's recorded names, and what jtorch has of each."""
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from jtorch.check.statements import STATEMENTS, Statement
+
+FOLDER = Path(__file__).parent
+_OPEN = {"torch.ops", "torch.classes"}          # operators are registered while a program runs
+DEVICES = ("torch.mps", "torch.xpu", "torch.mtia")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What jtorch has of a name: ``kind`` is "here", "missing", "refused", "device" or "unknown" (PyTorch lacks it too)."""
+
+    kind: str
+    name: str
+    says: str = ""
+
+
+class Known:
+    """The tables ``pytorch_names.json.gz`` and ``lacking.json``, which tools write, and the statements of ``differences.py``."""
+
+    def __init__(self) -> None:
+        theirs = json.loads(gzip.decompress((FOLDER / "pytorch_names.json.gz").read_bytes()))
+        lacking = json.loads((FOLDER / "lacking.json").read_text(encoding="utf-8"))
+        self.version: str = theirs["version"]
+        self.modules, self.aliases, self.tensors = theirs["modules"], theirs["aliases"], theirs["tensors"]
+        self.absent, self.lacking, self.refused = set(lacking["modules"]), lacking["names"], lacking["refused"]
+        self.members = {kind: names.split() for names, kinds in lacking["members"].items() for kind in kinds.split()}
+        self.parameters, self.extra = lacking["parameters"], lacking["extra"]
+
+    def verdict(self, path: str) -> Verdict:
+        """Return what jtorch has of a dotted path; ``name`` is the part that was decided on."""
+        at, *rest = path.split(".")
+        for i, name in enumerate(rest):
+            full = f"{at}.{name}"
+            if name.startswith("__"):
+                return Verdict("here", at)
+            found = self._own(at, name, rest[i + 1:])
+            if found is not None:
+                return found
+            target = self._module(full)
+            if target is None and ".".join(at.split(".")[:2]) in _OPEN:
+                return Verdict("here", full)
+            if target is None:
+                return self._member(full, rest[i + 1:]) if self._is_named(at, name) else Verdict("unknown", full)
+            at = target
+        return Verdict("here", at)
+
+    def _own(self, at: str, name: str, rest: list[str]) -> Verdict | None:
+        """Return the verdict on a name that is missing or refused; a module that is refused may answer a few questions."""
+        full = f"{at}.{name}"
+        if full in self.refused:
+            part = self._named_part(full, rest)
+            if part in self.modules or (rest and rest[0] in self.extra.get(full, "").split()):
+                return Verdict("here", part)        # the import of the module, or one of its answers
+            return Verdict("device" if full.startswith(DEVICES) else "refused", part, _without_name(self.refused[full]))
+        if full in self.absent or name in self._lacking(at):
+            return Verdict("missing", full)
+        return None
+
+    def _named_part(self, module: str, rest: list[str]) -> str:
+        """Return a path up to the first name that is no module."""
+        for name in rest if module in self.modules else ():
+            module = f"{module}.{name}"
+            if module not in self.modules:
+                break
+        return module
+
+    def _lacking(self, module: str) -> set[str]:
+        return set(self.lacking.get(module, "").split())
+
+    def _module(self, full: str) -> str | None:
+        return full if full in self.modules else self.aliases.get(full)
+
+    def _is_named(self, module: str, name: str) -> bool:
+        return name in self.modules[module].split() or name in self.extra.get(module, "").split()
+
+    def _member(self, full: str, rest: list[str]) -> Verdict:
+        if rest and rest[0] in self.members.get(full, ()):
+            return Verdict("missing", f"{full}.{rest[0]}")
+        return Verdict("here", full)
+
+    def statements(self, path: str, name: str, keywords: Mapping[str, Any] | None) -> Iterator[Statement]:
+        """Yield what is to be said of a use of a name that is here."""
+        for key in {path, name, *(f"{parent}.*" for parent in _parents(path))}:
+            yield from (s for s in self._by_name.get(key, ()) if s.applies(keywords))
+        for parameter in (keywords or {}) if path == name else ():
+            if parameter in self.parameters.get(name, "").split():
+                yield Statement((name,), "refused", f"takes no argument `{parameter}`", keyword=parameter)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Statement]]:
+        found: dict[str, list[Statement]] = {}
+        for statement in STATEMENTS:
+            for name in statement.names:
+                found.setdefault(name, []).append(statement)
+        return found
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """The functions that return one tensor."""
+        spaces = {space: names for space, names in self.tensors.items() if space != "torch.Tensor"}
+        return frozenset(f"{space}.{n}" for space, names in spaces.items() for n in names.split())
+
+    @cached_property
+    def methods(self) -> frozenset[str]:
+        """The methods of tensors that return one tensor."""
+        return frozenset(self.tensors["torch.Tensor"].split())
+
+    @cached_property
+    def noted(self) -> frozenset[str]:
+        """The members of objects that there is something to say about."""
+        stated = {name.rpartition(".")[2] for name in self._by_name}
+        return frozenset({*stated, *(n for names in self.members.values() for n in names)})
+
+    @cached_property
+    def of_tensors_only(self) -> frozenset[str]:
+        """The names of Tensor that no other object has, as far as one can say: those with a statement, and long ones."""
+        return frozenset(n for n in self.members.get("torch.Tensor", ()) if n in _OF_TENSORS)
+
+
+_NAMED = re.compile(r"^torch[\w.]*(: not built\.?| is not built[;:.]?|:)\s*")
+
+
+def _without_name(says: str) -> str:
+    """Return what a refusal says beside the name: ``torch.x is not built; y does the same`` says ``y does the same``."""
+    return _NAMED.sub("", says).rstrip(".")
+
+
+_OF_TENSORS = frozenset("""
+    int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point resize_as_sparse_
+    record_stream slice_inverse sspaddmm to_mkldnn to_padded_tensor to_sparse_bsc to_sparse_bsr grad_dtype chalf
+""".split())
+
+
+def _parents(path: str) -> Iterator[str]:
+    while "." in path:
+        path = path.rpartition(".")[0]
+        yield path
