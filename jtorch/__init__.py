@@ -4,6 +4,10 @@ from __future__ import annotations
 import sys as _sys
 import types as _types
 
+if _sys.argv[:2] == ["-m", "check"]:        # `python -m jtorch check` reads sources, which needs no JAX
+    import jtorch.check as _check
+    _check.run_if_asked()
+    del _check, check  # type: ignore[name-defined]  # noqa: F821
 import jtorch._base.libraries as _libraries  # noqa: F401  (before all that imports them)
 from jtorch import __future__ as __future__
 from jtorch import amp as amp

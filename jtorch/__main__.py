@@ -1,5 +1,6 @@
 """``python -m jtorch [--seed N] script.py [args…]``: run an unmodified PyTorch script with jtorch as ``torch``.
 
+``python -m jtorch check PATH`` lists the names of PyTorch that a project uses and jtorch lacks, without running it.
 ``python -m jtorch doctor`` checks the installation, and ``--version`` prints the version.
 
 ``-m module`` runs a module instead, ``-c code`` a text, and ``-`` the standard input. ``--seed N`` calls
@@ -19,12 +20,14 @@ from typing import Any
 import jtorch
 from jtorch._base import libraries
 from jtorch._import_hook import install, install_in_children
+from jtorch.check import is_command
 from jtorch.version import __version__, jtorch_version
 
 EPILOG = """\
 python -m jtorch train.py --epochs 3      the script's `import torch` gets jtorch
 python -m jtorch -m package.module        a module
 python -m jtorch -c "import torch"        a text, and with - what stands in the standard input
+python -m jtorch check PATH               what a project uses of PyTorch's that is missing or differs
 python -m jtorch doctor                   what is installed, which devices, and a short self-test
 python -m jtorch.install                  `import torch` is jtorch in this environment (--remove)
 
@@ -38,7 +41,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="torch.manual_seed before the script starts")
     parser.add_argument("-m", dest="module", action="store_true", help="run a module instead of a file")
     parser.add_argument("-c", dest="code", action="store_true", help="run a text instead of a file")
-    parser.add_argument("script", help="the script, the module with -m, the text with -c, - for standard input; or `doctor`")
+    parser.add_argument("script", help="script, the module with -m, the text with -c, - for standard input, `check`, `doctor`")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="its arguments")
     return parser.parse_args(argv)
 
@@ -46,6 +49,9 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> None:
     """Run the command."""
     given = _arguments(sys.argv[1:] if argv is None else argv)
+    if is_command(given.script) and not given.module and not given.code:        # where main() is called from a program
+        from jtorch.check.command import main as check
+        sys.exit(check(given.args))
     if given.script == "doctor" and not given.module and not given.code and not os.path.exists("doctor"):
         from jtorch.install.doctor import main as doctor
         sys.exit(doctor())

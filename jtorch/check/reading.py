@@ -19,7 +19,9 @@ class Use:
     """A name that a file uses.
 
     ``path`` is dotted and begins with ``torch``, or with ``@module:name`` for a name of another file. ``keywords`` are those of a
-    call, with their constants. ``how`` is "name", "base" (of a class), "star" (a name that a star import may bind), "member" (of an
+    call, with their constants.
+
+    ``how`` is "name", "base" (of a class), "star" (a name that a star import may bind), "member" (of an
     instance), "attribute" (of an unknown object) or "stored".
     """
 

@@ -16,6 +16,7 @@ LAYERS = [
     "device",           # places of elements
     "version",
     "torch_version",
+    "check",            # names that a project's sources use, read without JAX
     "numa",             # processes near a device's memory
     "__future__",       # settings for conversions of modules
     "_base",            # parts without tensors: sizes, layouts, settings, the caller's line, random numbers
