@@ -65,6 +65,40 @@ def _differing(inputs: list[tuple[str, ...]]) -> tuple[str, str]:
     return pairs[0] if pairs else (f"{len(first)} inputs", f"{len(other)} inputs")
 
 
+def in_words(c: stats.Counters, events: tuple[stats.Event, ...]) -> list[str]:
+    """Return sentences: what was compiled, what waits there were, and what to change."""
+    programs = [e for e in events if e.kind == "program"]
+    if not programs and not c.kernels:
+        return ["Nothing was compiled: each call ran by itself."]
+    return [_compiled(c, programs), _waits(c, events), *_changes(findings(c, events))]
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def _compiled(c: stats.Counters, programs: list[stats.Event]) -> str:
+    said = f"Compiled: {_count(len(programs), 'program')}, which ran {_count(c.program_runs, 'time')}"
+    single = f", and {_count(c.kernels, 'single call')}." if c.kernels else "."
+    most = max(programs, key=lambda e: e.runs, default=None)
+    if most is None or not most.runs:
+        return said + single
+    return f"{said}{single} The program that ran most ({_count(most.runs, 'time')}) ends at {short(most.line)}."
+
+
+def _waits(c: stats.Counters, events: tuple[stats.Event, ...]) -> str:
+    longest = max(events, key=lambda e: e.seconds)
+    aside = f" {_count(c.background, 'program')} of these compiled while the loop went on." if c.background else ""
+    return (f"Waits: compiling took {c.compile_seconds:.2f} s, the longest {longest.seconds:.2f} s at {short(longest.line)}."
+            f"{aside}")
+
+
+def _changes(found: list[Finding]) -> list[str]:
+    if not found:
+        return ["To change: nothing."]
+    return [f"To change: {one.what} {one.advice}" for one in found]
+
+
 SHAPES = ("Few shapes are fine: each is compiled once. Where there are many, make them fewer: "
           "DataLoader(drop_last=True), or pad to a few "
           "lengths.")

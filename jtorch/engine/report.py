@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jtorch.engine import stats
-from jtorch.engine.advice import Finding, findings
+from jtorch.engine.advice import Finding, findings, in_words
 
 # Counters of the engine's mechanisms, which the report shows if they are not zero.
 MECHANISMS = ("early_starts", "early_starts_used", "equal_programs", "alike", "side_by_side", "background", "put_off",
@@ -30,7 +30,8 @@ class Report:
                 f"{c.departures} departures")
         often = {name: getattr(c, name) for name in MECHANISMS}
         fired = ", ".join([f"{name.replace('_', ' ')} {n}" for name, n in often.items() if n])
-        return "\n".join([head, *([f"  {fired}"] if fired else []), *[_row(e) for e in self.events]])
+        return "\n".join([head, *([f"  {fired}"] if fired else []), *[_row(e) for e in self.events],
+                          *in_words(c, self.events)])
 
     __repr__ = __str__
 

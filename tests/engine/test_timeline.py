@@ -4,6 +4,7 @@ from __future__ import annotations
 import gzip
 import html.parser
 import json
+import re
 
 import pytest
 
@@ -265,6 +266,16 @@ def test_departures_are_found():
 NAMES = ["log", "exp", "sin", "cos", "sqrt"]
 
 
+@needs_auto
+def test_a_report_ends_with_words():
+    warm(Trained())
+    compiled, waits, *changes = str(engine.report()).splitlines()[-3:]
+    assert re.match(r"Compiled: 1 program, which ran \d+ times.* ends at \w+\.py:\d+\.$", compiled), compiled
+    assert re.match(r"Waits: compiling took [\d.]+ s, the longest [\d.]+ s at .*\.", waits), waits
+    assert changes == ["To change: nothing."]
+
+
 def test_nothing_to_say_of_nothing():
     assert engine.report().findings() == []
+    assert str(engine.report()).endswith("Nothing was compiled: each call ran by itself.")
     assert "0 programs" in engine.report().html()
