@@ -1,12 +1,13 @@
 """Train a small transformer on the text of Python's manual, character by character, and sample from it.
 
-    python examples/char_lm.py --steps 600
+    python examples/char_lm.py --steps 600 --out char_lm.png
 
 The text comes with Python (``pydoc_data.topics``), so nothing is downloaded. Only the import differs from a PyTorch script.
 """
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 
@@ -16,9 +17,11 @@ from jtorch.nn import functional as F
 from jtorch.utils.data import DataLoader, Dataset
 
 try:
+    from matplotlib.figure import Figure
     from tqdm import tqdm
 except ModuleNotFoundError as error:
-    sys.exit(f"This example uses tqdm, and {error.name} is not installed. Install it with: pip install jtorch-jax[demo]")
+    sys.exit(f"This example uses matplotlib and tqdm, and {error.name} is not installed. "
+             "Install them with: pip install jtorch-jax[demo]")
 
 CONTEXT = 64        # The model sees this many characters.
 WIDTH, HEADS, LAYERS = 96, 4, 2
@@ -102,6 +105,20 @@ def write(model, start, length, temperature=0.7):
     return tokens
 
 
+def plot(losses, characters, path):
+    """Write a PNG with the loss of each step, beside the loss of a guess."""
+    figure = Figure(figsize=(7, 3.6), dpi=150, layout="constrained")
+    axes = figure.subplots()
+    axes.plot(range(1, len(losses) + 1), losses, color="#2f6db3", linewidth=1.2)
+    axes.axhline(math.log(characters), color="#8a8f98", linewidth=1, linestyle=(0, (4, 3)))
+    axes.annotate("a guess", (1, math.log(characters)), (-2, -4), ("axes fraction", "data"), "offset points", color="#8a8f98",
+                  ha="right", va="top", fontsize=9)
+    axes.set_title("Cross-entropy per character", loc="left", fontsize=11)
+    axes.set_xlabel("step")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path)
+
+
 def arguments():
     """Parse the command line."""
     parser = argparse.ArgumentParser(description="Trains a small transformer on text.")
@@ -109,6 +126,7 @@ def arguments():
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--write", type=int, default=300, help="how many characters it writes at the end")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", default="char_lm_loss.png", help="the PNG file of the loss")
     return parser.parse_args()
 
 
@@ -127,8 +145,10 @@ def main():
     start = time.perf_counter()
     losses = train(model, data, args.steps)
     print(f"loss {losses[0]:.3f} -> {sum(losses[-50:]) / len(losses[-50:]):.3f} in {time.perf_counter() - start:.1f} s")
+    plot(losses, len(characters), args.out)
     written = write(model.eval(), torch.tensor([number[c] for c in "The "]), args.write)
     print("".join(characters[i] for i in written.tolist()))
+    print(f"loss curve in {args.out}")
 
 
 if __name__ == "__main__":

@@ -110,7 +110,8 @@ def test_char_lm(tmp_path):
     printed = succeeded(run("char_lm.py", "--steps", "20", "--batch", "4", "--write", "10", cwd=tmp_path))
     first, last = map(float, re.search(r"^loss ([\d.]+) -> ([\d.]+) in", printed, re.MULTILINE).groups())
     assert first > last + 0.3
-    written = printed.partition(" s\n")[2].removesuffix("\n")
+    written = printed.partition(" s\n")[2].removesuffix("\nloss curve in char_lm_loss.png\n")
+    assert (tmp_path / "char_lm_loss.png").read_bytes().startswith(b"\x89PNG")
     assert written.startswith("The ")
     assert len(written) == len("The ") + 10
 
