@@ -1,6 +1,6 @@
 """Show the engine's work on a training loop: the compiled programs, with their lines, times and gains.
 
-    python examples/engine_report.py
+    python examples/engine_report.py --out engine_report.html
 
 Calls run one by one. Once the same calls have repeated often enough, the engine compiles them as one program. The loops
 below make the same step in four ways, and print the engine's work for each. Set JTORCH_ENGINE=eager in the environment to
@@ -8,6 +8,7 @@ compare with a run without programs.
 """
 from __future__ import annotations
 
+import argparse
 import itertools
 import time
 from pathlib import Path
@@ -19,8 +20,8 @@ import jtorch.nn.functional as F
 BATCH, FEATURES, CLASSES = 32, 64, 10
 
 
-def main():
-    """Run the four loops."""
+def main(out):
+    """Run the four loops, and write a page with pictures of the programs."""
     torch.manual_seed(0)
     train = Trainer()
     print("1. A plain loop. Each step is forward, backward, optimizer.step() and loss.item().\n")
@@ -43,6 +44,8 @@ def main():
 
     print("All that was compiled (jtorch.engine.report()):\n")
     print(table(torch.engine.report()))
+    Path(out).write_text(torch.engine.report().html(), encoding="utf-8")
+    print(f"\nThe same as a page: {out}")
 
 
 class Trainer:
@@ -138,4 +141,6 @@ def table(report):
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description="Shows the engine's work on four training loops.")
+    parser.add_argument("--out", default="engine_report.html", help="the HTML file of the report")
+    main(parser.parse_args().out)
