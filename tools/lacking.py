@@ -20,8 +20,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from jtorch._as_torch import install
 from jtorch._base.not_built import NotBuilt, NotBuiltMeta
+from jtorch._import_hook import install
 from tools.pages import write_or_check
 from tools.pytorch_names import MEMBERS, NAMES, is_public
 

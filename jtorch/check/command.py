@@ -75,6 +75,9 @@ def _summary(report: Report) -> Iterator[str]:
         yield f"{len(report.unreadable)} files could not be read as Python: {', '.join(report.unreadable[:SHOWN])}" + (
             ", …" if len(report.unreadable) > SHOWN else "")
     total = len(report.names)
+    if not total:
+        yield f"No names of PyTorch in {report.read} files."
+        return
     counts = ((len(report.of(kind)), word) for kind, word in _WORDS.items())
     said = ", ".join(f"{count} {word}" for count, word in counts if count)
     yield f"{report.here} of {total} names are here, in {report.using} of {report.read} files{': ' if said else ''}{said}."
