@@ -15,7 +15,7 @@ a 3x3 convolution and its gradients of input and filters, medians on 2 cores of 
 | 3 to 64, 7x7 by 2, 64x64, 8 | 2.3 3.7 4.2 | 1.7 3.3 1.7 | 0.9 3.7 1.2 |
 
 The order is the same without the thread pool. Eigen has no convolutions of float64, so a program with one keeps the default.
-Eigen is slow at the gradient of the filters for few images. Formulas of our own replace it (``ops/nn/_few_places.py``).
+Eigen is slow at the gradient of the filters for few images. Formulas of our own replace it (``ops/nn/_small_images.py``).
 
 XLA has two ways to compile loops. The newer one (fusion emitters, by MLIR) compiles equal loops once, but takes longer for each
 different loop. The loops around convolutions are all different, so programs with convolutions are compiled in the older way.
