@@ -54,7 +54,8 @@ def in_old_order(function: Any, op: Op, values: dict[str, Any]) -> Any:
     numbers = [v for v in given if not isinstance(v, Tensor)]
     words = [p.name for p in op.params if p.kind == "number" and p.keyword_only][:len(numbers)]       # beta and alpha, value, …
     tensors = [p.name for p in op.params if p.kind.startswith("tensor")]
-    if words == ["alpha"] and len(given) == 3 and len(numbers) == 2:      # a number stands for the second tensor
+    stands_for_tensor = len(given) == 3 and len(numbers) == 2 and "alpha" not in by_name      # a number for the second tensor
+    if words == ["alpha"] and stands_for_tensor:
         first, alpha, second = given if op.name != "rsub" else (given[0], given[2], given[1])
         return function(first, second, alpha=alpha, **by_name)
     if not words or len(words) != len(numbers) or len(given) - len(numbers) != len(tensors):

@@ -71,8 +71,7 @@ def tensor_where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Repeat each element, or each slice of a dim. See torch.repeat_interleave."""
     made = _repeat_interleave(input, repeats, dim)
-    along = made.dim() - 1 if dim is None else dim
-    if output_size is not None and output_size != made.shape[along]:
+    if output_size is not None and output_size != aval_of(made).shape[-1 if dim is None else dim]:
         raise RuntimeError("allocated size does not match required size")
     return made
 
