@@ -72,7 +72,7 @@ def _widened(values: np.ndarray) -> np.ndarray:
         else values
 
 
-# -- one element ------------------------------------------------------------------------------------------------------
+# -- formatting one element -------------------------------------------------------------------------------------------
 
 Cell = Callable[[Any], str]
 
@@ -150,7 +150,7 @@ class _Formatter:
         return " " * (self.max_width - len(text)) + text
 
 
-# -- the brackets -----------------------------------------------------------------------------------------------------
+# -- formatting nested lists ------------------------------------------------------------------------------------------
 
 
 def _edges(values: np.ndarray) -> np.ndarray:
@@ -198,7 +198,7 @@ def _contents(t, indent: int) -> str:
     return _block(values.tolist(), shape, indent, summarize, cell, width)
 
 
-# -- what follows the brackets ----------------------------------------------------------------------------------------
+# -- suffixes ---------------------------------------------------------------------------------------------------------
 
 
 def _layout_suffixes(t) -> list[str]:
@@ -247,7 +247,7 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int, new_line: bool =
     return text + ")"
 
 
-# -- entries ----------------------------------------------------------------------------------------------------------
+# -- entry points -----------------------------------------------------------------------------------------------------
 
 
 def _is_parameter(t) -> bool:

@@ -26,7 +26,7 @@ def compile(model: Callable | None = None, *, fullgraph: bool = False, dynamic: 
 
     Args:
         model: a module or function; None for a decorator.
-        mode: a mode of PyTorch's, which is checked and has no effect.
+        mode: one of PyTorch's modes, which is checked and has no effect.
         options: accepted and ignored.
         fullgraph: accepted and ignored.
         dynamic: accepted and ignored.

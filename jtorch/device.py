@@ -77,7 +77,7 @@ class device:
         _thread.stack = _thread.stack[:-1]
 
 
-# -- reading what names a device --------------------------------------------------------------------------------------
+# -- parsing devices --------------------------------------------------------------------------------------------------
 
 
 def interned(type: str, index: int | None = None) -> device:

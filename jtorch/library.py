@@ -82,7 +82,7 @@ def _key(kind: str) -> str:
     return "CompositeExplicitAutograd" if kind == "default" else key_of_device(kind)
 
 
-# ---------------------------------------------------------------- registering for an operator that is there
+# ---------------------------------------------------------------- registering for an existing operator
 
 def _resolved(op: Any, function: str) -> Any:
     """Return the operator's CustomOpDef, or its name if it has none."""
@@ -193,7 +193,7 @@ def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Callable |
     return register if func is None else register(func)
 
 
-# ---------------------------------------------------------------- what is not built
+# ---------------------------------------------------------------- not built
 
 
 def triton_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any, schema: str | None = None) -> Any:

@@ -220,7 +220,7 @@ class SavedTensorRef:
         return self.counter.version
 
 
-# Storages with untracked writes that nodes may have saved, each with the backwards since the last search for such nodes.
+# Maps a storage with untracked writes, which nodes may have saved, to the number of backwards since the last search for them.
 untracked_writes: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
 # Storages that ``t.data = other`` has replaced, with a weak reference to ``t``.
 abandoned: weakref.WeakKeyDictionary[Storage, weakref.ref] = weakref.WeakKeyDictionary()

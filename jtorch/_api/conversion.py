@@ -210,7 +210,7 @@ def _taken_over(name: str, self: Tensor, size: tuple, dtype: Any, device: Any, k
 
 
 def _refuse_others(name: str, kw: dict[str, Any]) -> None:
-    """TypeError for arguments that ``new_zeros`` and its kin have not."""
+    """Raise TypeError for arguments that ``new_zeros`` and similar methods do not take."""
     odd = next((k for k in kw if k not in ("fill_value", "size", "layout", "pin_memory", "names")), None)
     if odd is not None:
         raise TypeError(f"{name}() got an unexpected keyword argument '{odd}'")

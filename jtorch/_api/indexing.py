@@ -298,7 +298,9 @@ PARTS = 8       # slices of other dims per storage that recorded calls read; one
 
 
 def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor | None:
-    """Return a slice of ``t`` as a view without a recorded call: index ``start``, or ``count`` indices if that is not -1.
+    """Return a slice of ``t`` as a view without a recorded call.
+
+    The slice is index ``start`` if ``count`` is -1, else ``count`` indices at distance ``step``.
 
     A call for each index would need its own kernel and its own state in the trie. So parts of a tensor that was indexed many
     times, such as a data set, become new inputs of the trace. Return None for other tensors.

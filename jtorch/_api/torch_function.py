@@ -138,7 +138,7 @@ def overridden(func: FunctionType, given: dict[str, Any]) -> Any:
     return ask(func, [*args, *kwargs.values()], args, kwargs)
 
 
-# Functions of PyTorch's in C++ that its modules give every argument by position.
+# PyTorch's C++ functions to which its modules pass every argument by position.
 _BY_POSITION = {"linear", "bilinear", "prelu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
                 "conv_transpose3d"}
 

@@ -103,7 +103,7 @@ def _leaf(t: Tensor) -> Tensor:
         return t.detach().requires_grad_()
 
 
-# ---------------------------------------------------------------- the ends of a backward
+# ---------------------------------------------------------------- the start and the end of a backward
 
 def ones_like(t: Tensor) -> Any:
     """Return the gradient that backward starts from, made by an operator, or None if nothing takes the call over."""

@@ -384,7 +384,7 @@ class PlainTask(GraphTask):
             have = self.leaves[key] = grad if have is None else _added(leaf, 0, have, grad)
         self.waiting[key] -= 1
         if not self.waiting[key] and have is not None:
-            if self.heap and self.heap[0][0] == -AT_ONCE:       # after other nodes of leaves, in order
+            if self.heap and self.heap[0][0] == -AT_ONCE:       # nodes of other leaves are ready and must run first
                 node = accumulator_of(leaf)
                 self.pending[node] = {0: have}
                 ready_queue.push(self.heap, (-AT_ONCE, self.order(), node))

@@ -123,7 +123,7 @@ class Paths:
             module.__file__ = file
 
     def make(self, path: str) -> ModuleType | None:
-        """Create a module of PyTorch's that jtorch lacks, from names that jtorch has elsewhere; None if PyTorch has no such
+        """Create a PyTorch module that jtorch lacks, from names that jtorch has elsewhere; None if PyTorch has no such
         module.
         """
         if path not in self.spaces or path in self.own:

@@ -98,14 +98,14 @@ def broadcast(input: Tensor, src: int, group_name: Any) -> Tensor:
 
 def all_to_all_single(input: Tensor, output_split_sizes: Sequence[int], input_split_sizes: Sequence[int],
                       group_name: Any) -> Tensor:
-    """Return the rows that each rank has for this one."""
+    """Return the rows that all ranks send to this rank."""
     out = _rows(input, sum(output_split_sizes))
     distributed.all_to_all_single(out, input, list(output_split_sizes), list(input_split_sizes), _group(group_name))
     return out
 
 
 def wait_tensor(tensor: Tensor) -> Tensor:
-    """Return the tensor itself: it is there."""
+    """Return the tensor itself, which is already computed."""
     return tensor
 
 

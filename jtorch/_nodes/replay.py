@@ -12,8 +12,8 @@ from typing import Any
 from jtorch.engine import Value
 from jtorch.speedups.constants import DEFERRED
 
-MAX_WALKS = 4       # walks kept for one state and first call; with more, each backward compares more walks
-MAX_LEARNT = 32     # walks ever learnt for one state and first call; generating a function costs as much as many walks
+MAX_WALKS = 4       # upper limit for the walks kept for one state and first call; a larger value compares more walks
+MAX_LEARNT = 32     # upper limit for the walks ever learnt for them; a larger value generates more functions, which is slow
 
 
 def is_watched(leaf) -> bool:

@@ -164,7 +164,7 @@ def _result(node: Any, nr: int) -> Any:
     return seam.wrap(found, (node, nr) if found.aval.is_inexact else None)
 
 
-# ---------------------------------------------------------------- on nodes
+# ---------------------------------------------------------------- attributes of node classes
 
 _NAMES = {name.rstrip("*").partition("=")[0] for listed in _TABLE.values() for name in listed.split()}
 _PARAMS = ("self other result index mask condition exponent mat1 mat2 vec vec1 vec2 tensor1 tensor2 batch1 batch2 weight bias "

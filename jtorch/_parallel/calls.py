@@ -103,7 +103,7 @@ def _mesh_of(func: Callable, given: list[DTensor]) -> Any:
     return mesh
 
 
-# ---------------------------------------------------------------- by a rule
+# ---------------------------------------------------------------- calls with a rule
 
 def by_rule(func: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
     """Redistribute the arguments as a rule needs them, and run the function on this rank's shards."""
@@ -157,7 +157,7 @@ def _plain_tensor(t: Tensor) -> Tensor:
     return t if type(t) is Tensor else local_of(t)
 
 
-# ---------------------------------------------------------------- without one
+# ---------------------------------------------------------------- calls without a rule
 
 def on_full_tensors(func: Callable, args: tuple, kwargs: dict) -> Any:
     """Run a function on whole tensors, on every rank."""

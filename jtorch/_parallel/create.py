@@ -89,7 +89,7 @@ def _cut(full: Tensor, spec: Layout) -> Tensor:
     return part_of(full, spec).detach().clone()
 
 
-# ---------------------------------------------------------------- made on all ranks
+# ---------------------------------------------------------------- creation functions
 
 def _size(given: tuple) -> tuple[int, ...]:
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list, Size)) else tuple(given)

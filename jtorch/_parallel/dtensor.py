@@ -49,14 +49,14 @@ class DTensor(Tensor):
     """
 
     _spec: Layout
-    _asked_by_all = False       # Handwritten functions dispatch DTensors after ``wrapped`` has made the first one.
+    _asked_by_all = False       # ``wrapped`` intercepts hand-written functions when it makes the first DTensor.
 
     @classmethod
     def __torch_function__(cls, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:
         """Run a function on the ranks' shards."""
         return runner["run"](func, args, kwargs or {})
 
-    # ------------------------------------------------------------ to and from parts
+    # ------------------------------------------------------------ conversion to and from shards
 
     @staticmethod
     def from_local(local_tensor: Tensor, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, *,
@@ -168,7 +168,7 @@ class DTensor(Tensor):
     def _take_part(self, part: Tensor) -> None:
         """Do nothing: the checkpoint was read into the memory that ``_part`` returned."""
 
-    # ------------------------------------------------------------ what it says about itself
+    # ------------------------------------------------------------ mesh, placements and shape
 
     @property
     def device_mesh(self) -> DeviceMesh:
@@ -274,7 +274,7 @@ class DTensor(Tensor):
         with switched_off():
             return _REGISTER_HOOK(self, with_parts)
 
-    # ------------------------------------------------------------ as an object
+    # ------------------------------------------------------------ parameters, copies and pickling
 
     def _as_parameter(self, requires_grad: bool) -> DTensor:
         made = wrapped(local_of(self).detach(), self._spec, DTensorParameter)

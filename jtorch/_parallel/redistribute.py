@@ -241,7 +241,7 @@ class _Redistribution:
                 self.x, self.now[i] = _Reduce.apply(self.x, p.reduce_op, self.mesh.get_group(i)), Replicate()
 
     def split(self) -> None:
-        """Make the splits that are wanted."""
+        """Shard as ``wanted`` says: reduce-scatter Partial placements, and slice replicated tensors."""
         for dim in range(len(self.shape)):
             for i in order(self.wanted, dim):
                 now, group = self.now[i], self.mesh.get_group(i)

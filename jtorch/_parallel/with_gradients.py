@@ -137,7 +137,7 @@ class _AllToAllSingle(Function):
         return _AllToAllSingle.apply(g, *ctx.kept), None, None, None, None
 
 
-# ---------------------------------------------------------------- what users call
+# ---------------------------------------------------------------- public functions
 
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
     """Return the tensor of rank ``src``. See torch.distributed.nn.functional.broadcast."""

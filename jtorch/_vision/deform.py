@@ -14,7 +14,7 @@ _FACTS: dict[str, Any] = {"function": False, "method": False, "out": False, "tes
 
 
 def _places(size: tuple, kernel: tuple, out: tuple, geometry: tuple) -> tuple[Any, Any]:
-    """Return the positions that an ordinary convolution reads, as (kernel y, kernel x, y, x) along both axes."""
+    """Return the y and the x that an ordinary convolution reads, as arrays that broadcast to (kernel y, kernel x, y, x)."""
     (sh, sw), (ph, pw), (dh, dw) = geometry
     ys = jnp.arange(out[0])[None, :] * sh - ph + jnp.arange(kernel[0])[:, None] * dh
     xs = jnp.arange(out[1])[None, :] * sw - pw + jnp.arange(kernel[1])[:, None] * dw

@@ -108,4 +108,4 @@ def _register() -> Library:
 
 
 LIBRARY = _register()
-FILES = (bins, boxes, deform)      # The ops of these files are found by name.
+FILES = (bins, boxes, deform)      # Importing these modules registers the ops that ``_called`` finds by name.

@@ -287,7 +287,7 @@ def hvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
     return _finished(outputs, create_graph)[0], _as_given(_finished(product, create_graph), is_tuple)
 
 
-# ---------------------------------------------------------------- whole matrices
+# ---------------------------------------------------------------- Jacobians and Hessians
 
 def jacobian(func: Callable, inputs: Tensors, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
              strategy: str = "reverse-mode") -> Any:

@@ -277,7 +277,7 @@ def _compare_projections(func: Callable, inputs: tuple, outputs: tuple, part: tu
                                      "analytical jacobians are computed \nin fast mode.")
 
 
-# ---------------------------------------------------------------- what every backward must do
+# ---------------------------------------------------------------- backward with zero or missing gradients
 
 def _check_zero(outputs: tuple, inputs: tuple) -> None:
     """Check that gradients of zero give zeros with the inputs' dtypes, devices and sizes."""

@@ -173,7 +173,7 @@ def _any_hook(tensors: Sequence[Tensor], fn: Callable) -> RemovableHandle:
     return _MultiHandle(tuple([t.register_hook(first) for t in tensors if requires_grad(t)]))
 
 
-# ---------------------------------------------------------------- hooks on what is saved
+# ---------------------------------------------------------------- hooks on saved tensors
 
 class saved_tensors_hooks:
     """A context in which tensors saved for backward pass through ``pack_hook``, and through ``unpack_hook`` when read.

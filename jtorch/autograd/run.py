@@ -150,7 +150,7 @@ def _roots(tensors: tuple, gradients: list, create_graph: bool) -> list:
     return out
 
 
-# ---------------------------------------------------------------- the two functions
+# ---------------------------------------------------------------- backward and grad
 
 IN_A_TRANSFORM = ("backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
                   "functorch.vjp instead or call backward() outside of functorch transforms.")

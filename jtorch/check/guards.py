@@ -47,7 +47,7 @@ def is_for_types(test: ast.expr) -> bool:
 
 
 def asked(test: ast.expr) -> tuple[list[tuple[ast.expr, str]], list[tuple[ast.expr, str]]]:
-    """Return the names that are there if a test is true, and those that are missing then, of a test that is ``hasattr`` alone."""
+    """Return the names that exist and those that are missing if a test is true: ``hasattr`` or its negation, else none."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         present, absent = asked(test.operand)
         return absent, present

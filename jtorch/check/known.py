@@ -91,7 +91,7 @@ class Known:
         return Verdict("here", full)
 
     def statements(self, path: str, name: str, keywords: Mapping[str, Any] | None) -> Iterator[Statement]:
-        """Yield what is to be said of a use of a name that is here."""
+        """Yield the statements that apply to a use of a name that jtorch has."""
         for key in {path, name, *(f"{parent}.*" for parent in _parents(path))}:
             yield from (s for s in self._by_name.get(key, ()) if s.applies(keywords))
         for parameter in (keywords or {}) if path == name else ():
@@ -119,7 +119,7 @@ class Known:
 
     @cached_property
     def noted(self) -> frozenset[str]:
-        """The members of objects that there is something to say about."""
+        """The members of objects that have a statement or that jtorch lacks."""
         stated = {name.rpartition(".")[2] for name in self._by_name}
         return frozenset({*stated, *(n for names in self.members.values() for n in names)})
 

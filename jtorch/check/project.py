@@ -61,7 +61,7 @@ class Report:
 
     @property
     def here(self) -> int:
-        """The number of names that are here."""
+        """The number of names that jtorch has."""
         return len(self.names - self.absent)
 
 
@@ -72,7 +72,7 @@ class _Read:
 
 
 def check(paths: Iterable[Path]) -> Report:
-    """Return what projects use of PyTorch's, without running them."""
+    """Return which PyTorch names projects use, without running them."""
     known = Known()
     report = Report(version=known.version)
     found = [(path, root) for root in paths for path in files.find(root)]
@@ -133,7 +133,7 @@ class _Lookup:
             self.report.using += bool(uses) or len(self.report.names) > before
 
     def spelled(self, path: str, steps: int = 0) -> list[str]:
-        """Return a use's path as PyTorch's: names of other files are followed to their imports."""
+        """Return the PyTorch paths that a use's path stands for. Names from other files are resolved by these files' imports."""
         if not path.startswith("@"):
             return [path]
         module, _, rest = path[1:].partition(":")

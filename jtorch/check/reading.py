@@ -336,7 +336,7 @@ class _Reader:
         if isinstance(name, str) and name.split(".")[0] == "torch":
             self.use(name, node.lineno)
 
-    # ------------------------------------------------------------ what names stand for
+    # ------------------------------------------------------------ resolving names
 
     def settle(self, one: _Pending) -> Iterator[Use]:
         """Yield the uses that a chain of attributes is, now that all names are bound."""
@@ -427,7 +427,7 @@ def _if_tensor(kinds: list[str] | None) -> list[str] | None:
 
 
 def path_in(module: str, name: str) -> str:
-    """Return the path of a name in a module of PyTorch's or of the project."""
+    """Return the path of a name in a module of PyTorch or of the project."""
     return f"{module}.{name}" if module.split(".")[0] == "torch" else f"@{module}:{name}"
 
 

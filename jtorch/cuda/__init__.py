@@ -27,7 +27,7 @@ from jtorch._base.error_notes import with_note
 _ABSENT = "Torch not compiled with CUDA enabled"
 OutOfMemoryError = devices.OutOfMemoryError
 
-# -- which GPUs there are ---------------------------------------------------------------------------------------------
+# -- available GPUs ---------------------------------------------------------------------------------------------------
 
 
 def is_available() -> bool:
@@ -47,7 +47,7 @@ def init() -> None:
 
 
 def is_initialized() -> bool:
-    """Return whether a GPU is there and JAX has started it. See torch.cuda.is_initialized."""
+    """Return whether JAX has found and started a GPU. See torch.cuda.is_initialized."""
     return bool(devices._JAX_DEVICES.get("cuda"))
 
 
@@ -121,7 +121,7 @@ class device_of(device):  # noqa: N801
         super().__init__(obj.get_device() if obj.is_cuda else -1)
 
 
-# -- what they are ----------------------------------------------------------------------------------------------------
+# -- properties of GPUs -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

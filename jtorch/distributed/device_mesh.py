@@ -76,7 +76,7 @@ class DeviceMesh:
     def _dim_name(self, dim: int) -> str:
         return f"mesh_{self.mesh_dim_names[dim]}" if self.mesh_dim_names else f"mesh_dim_{dim}"
 
-    # ------------------------------------------------------------ what it is
+    # ------------------------------------------------------------ ranks and coordinates
 
     @property
     def mesh(self) -> Tensor:
@@ -152,7 +152,7 @@ class DeviceMesh:
     def _get_root_mesh(self) -> DeviceMesh:
         return self._root
 
-    # ------------------------------------------------------------ parts of it
+    # ------------------------------------------------------------ submeshes
 
     def __getitem__(self, mesh_dim_names: str | tuple[str, ...]) -> DeviceMesh:
         """Return the submesh along the named dimensions that contains this process."""
@@ -235,7 +235,7 @@ class DeviceMesh:
         made._place()
         return made
 
-    # ------------------------------------------------------------ as an object
+    # ------------------------------------------------------------ context manager, equality and pickling
 
     def __enter__(self) -> DeviceMesh:
         """Make this the current mesh, which functions use when they are given none."""

@@ -65,7 +65,7 @@ def _get_process_group_name(pg: ProcessGroup) -> str:
 
 
 def _resolve_process_group(group_name: str) -> ProcessGroup:
-    """Return the group of a name; RuntimeError if there is none."""
+    """Return the group with this name; raise RuntimeError if none has it."""
     for pg, name in _world.pg_names.items():
         if name == group_name:
             return pg

@@ -49,7 +49,7 @@ def _constraint(given: Any, name: str) -> Any:
     return given
 
 
-# ---- known only of an object ---------------------------------------------------------------------------------------
+# ---- constraints that depend on parameters -------------------------------------------------------------------------
 
 class _Dependent(Constraint):
     """A condition that depends on another parameter, so that only an instance knows the exact constraint."""
@@ -98,7 +98,7 @@ class _DependentProperty(property, _Dependent):
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
-# ---- of others -----------------------------------------------------------------------------------------------------
+# ---- constraints made of other constraints -------------------------------------------------------------------------
 
 class _OfBase(Constraint):
     def __init__(self, base_constraint: Any):
@@ -106,12 +106,12 @@ class _OfBase(Constraint):
 
     @property
     def is_discrete(self) -> bool:          # type: ignore[override]
-        """Return the base constraint's value."""
+        """Return whether the base constraint is on integers."""
         return self.base_constraint.is_discrete
 
     @property
     def event_dim(self) -> int:             # type: ignore[override]
-        """Return the base constraint's value."""
+        """Return the base constraint's number of event dims."""
         return self.base_constraint.event_dim
 
 

@@ -86,7 +86,7 @@ def kl_divergence(p: Any, q: Any) -> Any:
     return _KL_REGISTRY[nearest](p, q)
 
 
-# ---- general -------------------------------------------------------------------------------------------------------
+# ---- general formulas ----------------------------------------------------------------------------------------------
 
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _exponential_family(p: Any, q: Any) -> Any:

@@ -322,7 +322,7 @@ class IndependentTransform(Transform):
 
     @property
     def bijective(self) -> Any:         # type: ignore[override]
-        """Return the base's value."""
+        """Return whether the base transform is bijective."""
         return self.base_transform.bijective
 
     @property

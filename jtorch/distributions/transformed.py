@@ -100,7 +100,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def has_rsample(self) -> bool:      # type: ignore[override]
-        """Return the base's value."""
+        """Return whether the base distribution has ``rsample``."""
         return self.base_dist.has_rsample
 
     def _forward(self, x: Any) -> Any:
@@ -141,7 +141,7 @@ class TransformedDistribution(Distribution):
         return self._forward(self.base_dist.icdf(self._risen(value)))
 
 
-# ---- of a normal distribution --------------------------------------------------------------------------------------
+# ---- transforms of a normal distribution ---------------------------------------------------------------------------
 
 class LogNormal(TransformedDistribution):
     """The log-normal distribution: exp of a normally distributed number. See torch.distributions.LogNormal.
@@ -340,7 +340,7 @@ class HalfCauchy(_Half):
         return self.base_dist.variance
 
 
-# ---- of others -----------------------------------------------------------------------------------------------------
+# ---- transforms of other distributions -----------------------------------------------------------------------------
 
 class Gumbel(TransformedDistribution):
     """The Gumbel distribution: loc - scale log(-log(u)) for a uniform number u. See torch.distributions.Gumbel.

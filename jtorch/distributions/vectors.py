@@ -268,7 +268,7 @@ class Independent(Distribution):
 
     @property
     def has_rsample(self) -> bool:      # type: ignore[override]
-        """Return the base's value."""
+        """Return whether the base distribution has ``rsample``."""
         return self.base_dist.has_rsample
 
     @property
@@ -290,17 +290,17 @@ class Independent(Distribution):
 
     @property
     def mean(self) -> Any:
-        """Return the base's value."""
+        """Return the base distribution's mean."""
         return self.base_dist.mean
 
     @property
     def mode(self) -> Any:
-        """Return the base's value."""
+        """Return the base distribution's mode."""
         return self.base_dist.mode
 
     @property
     def variance(self) -> Any:
-        """Return the base's value."""
+        """Return the base distribution's variance."""
         return self.base_dist.variance
 
     def sample(self, sample_shape: Any = ()) -> Any:

@@ -77,7 +77,7 @@ class Alike(Plan):
         compile_programs(wanted)
 
     def _plan_reads(self, programs: list[Program]) -> None:
-        """Copy held numbers to the host unasked if all programs together have few. Numbers for the next piece stay."""
+        """Copy held numbers to the host before they are read, if they are few in all. Numbers for the next piece stay."""
         for p in programs:
             p.soon_read = [k for k in p.soon_read if self._held[p.outs[k]]]
         if sum([len(p.soon_read) for p in programs]) > policy.FEW_NUMBERS:

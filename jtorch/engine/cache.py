@@ -35,9 +35,8 @@ from jtorch.ops import _onednn
 # Bytes of the directory. Beyond that the least recently used files are removed. A larger value takes more disk.
 MAX_BYTES = 512 * 2**20
 FORMAT = "2"                # Version of the file format. Files of other versions are not found.
-# XLA would otherwise leave out the rounding of 16-bit floats between fused operations. A program would round
-# differently than its
-# calls.
+# XLA would otherwise leave out the rounding of 16-bit floats between fused operations. Then a program and its calls would round
+# differently.
 EXACT = {"xla_allow_excess_precision": False}
 # LLVM's higher optimization levels take longer to compile and make no program faster.
 QUICKLY_COMPILED = {"xla_backend_optimization_level": 1}
@@ -226,7 +225,7 @@ def _load(path: Path, on: Threads, places: list[jax.Device]) -> Any:
         found = deserialize_and_load(serialized, in_tree, out_tree, threads.client(places[0].client, on), places)
     except MemoryError:
         return None
-    except Exception as error:      # The file comes from another build or is damaged, so the program is compiled anew.
+    except Exception as error:      # The file comes from another build or is damaged, so the program is compiled again.
         if caller.interrupts(error):
             raise
         _remove(path)
@@ -274,7 +273,7 @@ def _remove(path: str | Path) -> None:
 
 def _prepare_lapack() -> None:
     """Load LAPACK's functions, as JAX does when it lowers a call of LAPACK. A program from disk was not lowered here."""
-    from jaxlib import lapack  # An import error here makes the program compile anew.
+    from jaxlib import lapack  # An import error here makes the program compile again.
     lapack._lapack.initialize()
 
 

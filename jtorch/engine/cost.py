@@ -68,15 +68,12 @@ COSTLY = {
     **dict.fromkeys(["lu", "cholesky", "qr", "geqrf", "householder_product", "triangular_solve"], 20e-9),
     **dict.fromkeys(["eig", "eigh", "svd"], 300e-9),
 }
-# Seconds for each element in a program, for primitives that XLA does not vectorize on the CPU and NumPy does. The
-# values for
-# functions of libm are doubled, because XLA computes these functions again in each loop that reads them.
+# Seconds for each element in a program, for primitives that NumPy vectorizes on the CPU and XLA does not. The values for libm's
+# functions are doubled, because XLA computes these functions again in each loop that reads them.
 ONE_BY_ONE = {"sin": 6e-9, "cos": 6e-9, "tan": 12e-9, "asin": 24e-9, "acos": 24e-9, "atan": 8e-9, "atan2": 4e-9, "cbrt": 12e-9,
               "argmax": 1.5e-9, "argmin": 1.5e-9, "cumsum": 5e-9, "cumprod": 5e-9, "cummax": 5e-9, "cummin": 5e-9,
               "cumlogsumexp": 150e-9, "rsqrt": 1.2e-9}
-# Seconds for each element read or written, for primitives that index their first argument. The size of that argument
-# does not
-# count.
+# Seconds for each element read or written, for primitives that index their first argument. The argument's size does not count.
 PLACES = {"gather": 1.5e-9, "dynamic_slice": CHEAP, "dynamic_update_slice": CHEAP,
           **dict.fromkeys(["scatter", "scatter-add", "scatter-max", "scatter-min", "scatter-mul", "scatter-sub"], 4e-9)}
 WRITING = frozenset(PLACES) - {"gather", "dynamic_slice"}

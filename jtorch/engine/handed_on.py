@@ -24,7 +24,7 @@ class Part(NamedTuple):
     takes: tuple[int, ...]
 
     def state(self, like: State, slots: list[int], avals: list[Aval], first: int) -> State:
-        """Return a state for the call in the place of ``like``.
+        """Return a state for this step's call, with the parent of ``like``.
 
         ``slots`` and ``avals`` are those of the arguments. The results have slots from ``first`` on.
         """

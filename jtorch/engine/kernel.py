@@ -74,7 +74,7 @@ def clear_calls() -> None:
     families.clear()
     for c in _calls.values():
         c.op._functions.clear()
-    for c in _calls.values():       # The functions are made anew, because JAX caches traces of the old ones.
+    for c in _calls.values():       # The functions are created again, because JAX caches traces of the old ones.
         c.fn = c.op.function_of(c.template)
         c.check = c.op.check_of(c.template)
         c.kernels.clear()
@@ -150,7 +150,7 @@ class Kernel:
             try:
                 return on_host([a if a.__class__ is ndarray else asarray(a) for a in arrays], over=over)
             except MemoryError as error:
-                raise out_of_memory.of_host(error)      # noqa: B904  (it says what from)
+                raise out_of_memory.of_host(error)      # noqa: B904  (its __cause__ is set)
         if self.compiled is None:
             if on_host is not None and memory.is_short():
                 self.turns = None
@@ -161,7 +161,7 @@ class Kernel:
     def _is_cold(self, budget: policy.Budget) -> bool:
         """Count this run, and return whether it is on the host."""
         if self.turns == UNKNOWN:
-            stays = self.on_host is not None and self.on_host.over is not None      # XLA would copy the array to write into.
+            stays = self.on_host is not None and self.on_host.over is not None      # XLA would copy, not write in place.
             self.turns = None if stays else policy.runs_on_host(self.work, len(self.on_host), sum([a.nbytes for a in self.avals]))       # type: ignore[arg-type]
         if self.turns is None:
             return True
@@ -209,7 +209,7 @@ class Kernel:
             with jax.enable_x64(True):
                 out = self.compiled(*arrays)
         except jax.errors.JaxRuntimeError as error:
-            raise out_of_memory.told(error)     # noqa: B904  (it says what from)
+            raise out_of_memory.told(error)     # noqa: B904  (its __cause__ is set)
         if self.on_cpu:
             wait.until_ready(out[0])        # A call on the CPU returns after its work is done, as in PyTorch.
         elif self.outs and is_mesh_of_cpus(self.outs[0].device):
@@ -408,7 +408,7 @@ def _made_kernel(call: Call, avals: tuple) -> Kernel:
     try:
         return Kernel(call, avals)
     except MemoryError as error:        # A constant in the body may be too large.
-        raise out_of_memory.of_host(error)      # noqa: B904  (it says what from)
+        raise out_of_memory.of_host(error)      # noqa: B904  (its __cause__ is set)
     except Exception as error:
         raise without_jax_notes(error)      # noqa: B904  (the same error)
 

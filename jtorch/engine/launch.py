@@ -34,7 +34,7 @@ class Executable:
             try:
                 results.extend(map(self._consume, map(self._execute, ([*packed, *arrays],))))
             except jax.errors.JaxRuntimeError as error:
-                raise out_of_memory.told(error)     # noqa: B904  (it says what from)
+                raise out_of_memory.told(error)     # noqa: B904  (its __cause__ is set)
             return
         spared = [a.copy() for a in arrays[:self._donated]]
         with jax.enable_x64(True):

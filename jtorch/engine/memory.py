@@ -13,7 +13,8 @@ except ImportError:     # Windows
     resource = None     # type: ignore[assignment]
 
 SHARE = 0.001       # Share of the time that trimming may take. A larger value trims more often.
-SOME, MUCH = 0.1, 0.5       # Seconds of compile time after which memory may be trimmed, or always is. A larger value trims less.
+# Seconds of compile time. Above SOME memory may be trimmed, above MUCH it is always trimmed. A larger value trims less.
+SOME, MUCH = 0.1, 0.5
 _trimmed = 0.0
 _pause = 1.0        # Seconds until memory may be trimmed again.
 

@@ -29,7 +29,7 @@ def allocated(make: Callable[..., Any], *args: Any) -> Any:
     try:
         return make(*args)
     except MemoryError as error:
-        raise of_host(error)    # noqa: B904  (it says what from)
+        raise of_host(error)    # noqa: B904  (its __cause__ is set)
 
 
 def _refused(nbytes: int, error: Exception) -> RuntimeError:

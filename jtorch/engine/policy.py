@@ -12,20 +12,21 @@ from jtorch.engine.cost import COPYING, Work
 
 # ---------------------------------------------------------------- compiling a trace
 
-# Ends of a trace before it may be compiled, unless it is costly. A larger value compiles later.
+# How often a trace must end before it may be compiled, unless it is costly. A larger value compiles later.
 MIN_REPEATS = 8
-# Ends before a costly trace may be compiled: its calls have cost more than its program's compile time. A larger value
-# compiles later.
+# How often a costly trace must end before it may be compiled. A trace is costly once its calls have cost more than its
+# expected compile time. A larger value compiles later.
 EARLY_REPEATS = 3
 # A trace is compiled once it has cost 1/EAGERNESS of its expected compile time. A larger value compiles earlier.
 EAGERNESS = 20
 # Seconds of compile time. Above it the time that a program would save counts, not what the calls cost. A larger value
 # compiles more.
 MUCH_COMPILING = 1.0
-# Ends of a trace on the path to a longer program before the shorter trace gets a program too. A larger value compiles
-# later.
+# How often a trace must end on the path to a longer program before the shorter trace gets a program too. A larger value
+# compiles later.
 PASSED = 16
-# Ends with another pattern of held values before that pattern gets a program too. A larger value compiles later.
+# How often a trace must end with another pattern of held values before that pattern gets a program too. A larger value
+# compiles later.
 VARIANTS = 4
 # Seconds that one call costs besides its kernel if it runs at once. A larger value compiles earlier.
 CALL_SECONDS = 15e-6
@@ -73,8 +74,8 @@ POOL = 3e-3
 # Seconds of work on the host. A program with less runs in the calling thread. A larger value runs more programs there.
 INLINE = 5e-4
 
-# Calls after an early start that need no new input. A shorter stretch does not start early. A larger value makes
-# fewer early starts.
+# Lower limit for the calls after an early start that need no new input. A trace with fewer does not start early. A larger
+# value makes fewer early starts.
 MIN_AHEAD = 3
 # Bytes that may cross a cut from one program to the next. A larger value cuts in more places.
 MAX_CROSSING = 1 << 16
@@ -94,11 +95,11 @@ MAX_CALLS = 500
 # Calls in one program on an accelerator, where each start of a program costs more. A larger value makes fewer and
 # longer programs.
 MAX_CALLS_THERE = 2000
-# Float results that an accelerator's program copies to the host unasked. A program with more copies none. A larger
-# value copies more.
+# Float results that an accelerator's program copies to the host before they are read. A program with more copies none. A
+# larger value copies more.
 FEW_NUMBERS = 4
-# Seconds of a CPU's work. For a larger program XLA tries out GPU kernels (autotuning). A larger value tunes fewer
-# programs.
+# Estimated seconds that a program would take on a CPU. If it takes longer, XLA tries out GPU kernels (autotuning). A larger
+# value tunes fewer programs.
 MUCH_WORK = 1.0
 
 # ---------------------------------------------------------------- cutting a trace, and compiling in the background
@@ -116,10 +117,10 @@ FEW_MET = 3
 # Traces that use a kernel before the kernel is compiled alone rather than inside a piece. A larger value reuses
 # kernels later.
 OFTEN_MET = 3
-# Times that a piece of known kernels must come before it becomes a program. A larger value compiles later.
+# How often a piece of known kernels must occur before it becomes a program. A larger value compiles later.
 OFTEN = 8
-# Upper limit for the calls in a piece that comes once and becomes a program. A larger value makes longer programs and
-# fewer kernels.
+# Upper limit for the calls in a piece that occurs only once in a trace but becomes a program. A larger value makes longer
+# programs and fewer kernels.
 SHORT = 40
 # Seconds of compile time. A trace waits for what takes less; the background compiles the rest. A larger value waits
 # longer.
@@ -136,7 +137,7 @@ OTHER_LOOPS = 0.1
 PIECE = 0.15
 # Seconds of compile time that must be saved for one more piece. A larger value makes fewer pieces.
 PIECE_COSTS = 0.02
-# Seconds of work that pieces must have on average, so that starting each does not matter. A larger value cuts less.
+# Average seconds of work that the pieces must have, so that their starts cost little. A larger value cuts less.
 PIECE_SECONDS = 1e-3
 # Seconds of saved compile time for which pieces may have less work. A larger value cuts less.
 MUCH_SAVED = 3.0
@@ -160,7 +161,7 @@ FEW_ALIKE = 4
 # Different next calls of a state. After these a new call gets states only when it comes again. A larger value makes
 # more states.
 MANY_WAYS = 16
-# States in a thread's trie; a fuller trie begins anew. A larger value takes more memory.
+# Upper limit for the states in a thread's trie; a full trie is emptied. A larger value takes more memory.
 MAX_STATES = 200_000
 # Programs that a thread keeps; the least recently used one is dropped. A larger value takes more memory.
 MAX_PROGRAMS = 512

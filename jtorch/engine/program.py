@@ -221,7 +221,7 @@ class Program:
         return taken
 
     def _soon_read(self) -> list[int]:
-        """Return which outputs of an accelerator are copied to the host unasked: float scalars, if they are few.
+        """Return which outputs of an accelerator are copied to the host before they are read: float scalars, if they are few.
 
         A loop reads its loss after the step, and would have to wait for the copy.
         """

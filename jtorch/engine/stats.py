@@ -48,7 +48,7 @@ class Counters:
     set_aside: int = 0          # Traces that were set aside after an exception, or for a call in the middle of another.
     early_starts: int = 0       # Programs that started before their trace had ended.
     early_starts_used: int = 0  # Early starts whose results were used.
-    sent_ahead: int = 0         # Numbers that an accelerator copied to the host unasked.
+    sent_ahead: int = 0         # Numbers that an accelerator copied to the host before they were read.
     walks: int = 0              # Backwards that took a known walk over the graph.
     open_traces: int = 0        # Functions that were traced with open sizes.
     open_sizes: int = 0         # Kernels that were made from open traces.

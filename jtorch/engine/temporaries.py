@@ -29,7 +29,7 @@ from jtorch._base.config import KEEP_TEMPORARIES
 from jtorch.engine import stats
 
 MAPPED = 32 << 20       # Bytes that glibc keeps by itself: its own upper limit for the threshold of mapped blocks.
-LARGEST = 1 << 30       # Bytes of temporaries; larger ones are mapped anew in each run. A larger value keeps more memory.
+LARGEST = 1 << 30       # Upper limit in bytes for the temporaries that malloc keeps. A larger value keeps more memory.
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3       # Constants of <malloc.h>.
 _in_use: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()      # Bytes that each program or plan needs.

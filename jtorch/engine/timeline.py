@@ -41,7 +41,7 @@ class Happening:
 
 
 class Timeline:
-    """The things that happened while ``jtorch.engine.trace()`` was watching; see there."""
+    """The things that happened while ``jtorch.engine.trace()`` was watching. See ``trace``."""
 
     def __init__(self) -> None:
         self.happenings: list[Happening] = []

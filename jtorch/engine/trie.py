@@ -78,10 +78,10 @@ class Profile:
     __slots__ = ("_compiled_calls", "_ops", "_work", "chains", "count", "programs", "refused", "reserved", "seen", "why")
 
     def __init__(self):
-        self.count = 0                      # Ends of traces that ran call by call.
+        self.count = 0                      # How often a trace that ran call by call ended here.
         self.programs: dict[bytes, Plan] = {}   # Plans by the pattern of held values.
         self.chains: dict[bytes, Alike | None] = {}     # Chains of programs before there is a plan, see ``alike``, by pattern.
-        self.seen: dict[bytes, int] = {}    # Ends of traces of held-back calls, by pattern.
+        self.seen: dict[bytes, int] = {}    # How often a trace of held-back calls ended here, by pattern.
         self.why: str | None = None         # The reason to compile, once that is decided.
         self.reserved = 0.0                 # Seconds of the budget that are reserved for the first program.
         self.refused = False                # True if the trace is never compiled.

@@ -259,7 +259,7 @@ def host_array(value: Value) -> np.ndarray:
     try:
         return np.asarray(array)
     except jax.errors.JaxRuntimeError as error:     # An accelerator may raise its errors when a result is read.
-        raise out_of_memory.told(error)     # noqa: B904  (it says what from)
+        raise out_of_memory.told(error)     # noqa: B904  (its __cause__ is set)
 
 
 def moved(value: Value, device: devices.device, spec: PartitionSpec | None = None):

@@ -112,7 +112,7 @@ class Opened:
         made = first.primitive.bind(*given, **bound)
         return list(made) if first.primitive.multiple_results else [made]
 
-    # ------------------------------------------------------------ what stands in a trace
+    # ------------------------------------------------------------ merging parameters, literals and functions
 
     def parameter(self, values: Sequence[Any]) -> Any:
         """Return an equation's parameter: integers that differ become expressions, and functions are merged recursively."""

@@ -40,7 +40,7 @@ class ExportedProgram:
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
 
-    # ------------------------------------------------------------ what it is
+    # ------------------------------------------------------------ properties
 
     @property
     def state_dict(self) -> dict[str, Tensor]:

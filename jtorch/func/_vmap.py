@@ -193,7 +193,7 @@ def _in_chunks(func: Callable, batch: _Batch, out_dims: Any, randomness: str, si
                       for d, *xs in zip(dims, *[leaves for leaves, _ in made], strict=True)], form)
 
 
-# ---------------------------------------------------------------- the three ways
+# ---------------------------------------------------------------- the three ways to run a vmap
 
 def _recorded(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str) -> Any:
     """Return the results of calls recorded for all samples; None if a captured tensor requires a gradient."""

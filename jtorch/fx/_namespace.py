@@ -82,7 +82,7 @@ class _Namespace:
         return candidate
 
     def associate_name_with_obj(self, name: str, obj: Any) -> None:
-        """Register the object of a name."""
+        """Register the object that has this name."""
         if self._obj_to_name.setdefault(obj, name) is not name:
             raise AssertionError("obj is already associated")
 

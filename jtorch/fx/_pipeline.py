@@ -120,7 +120,7 @@ def _without_sharing(modules: list[GraphModule]) -> list[GraphModule]:
     return [copy.deepcopy(m) if any(users[id(p)] > 1 for p in m.parameters()) else m for m in modules]
 
 
-# ---------------------------------------------------------------- what users see
+# ---------------------------------------------------------------- public class
 
 class Pipe(Module):
     """A model in stages, which computes what the model computes. See torch.distributed.pipelining.Pipe.

@@ -93,7 +93,7 @@ class Tracer(TracerBase):
         self.node_name_to_scope = {}
         self.tensor_attrs: dict[Any, str] = {}
 
-    # ------------------------------------------------------------ what subclasses decide
+    # ------------------------------------------------------------ methods to override
 
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
         """Return whether a module's call becomes one node: True for modules of torch.nn except Sequential. See

@@ -132,7 +132,7 @@ class Node:
         self._prev = self._next = self
         self._update_args_kwargs(args, kwargs)
 
-    # ------------------------------------------------------------ its place
+    # ------------------------------------------------------------ position in the graph
 
     @property
     def next(self) -> Node:
@@ -252,7 +252,7 @@ class Node:
 
     _replace_input_with = replace_input_with
 
-    # ------------------------------------------------------------ what it is
+    # ------------------------------------------------------------ properties
 
     @property
     def stack_trace(self) -> str | None:

@@ -29,7 +29,7 @@ class TensorType:
         self._wants_grad, self._device = t.requires_grad, t.device
 
     def kind(self) -> str:
-        """``TensorType``."""
+        """Return ``"TensorType"``, the kind of this type."""
         return "TensorType"
 
     def sizes(self) -> list[int]:

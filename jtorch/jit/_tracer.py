@@ -71,7 +71,7 @@ class Tracer(TorchFunctionMode):
         """Return the scopes, with ``/`` between them."""
         return "/".join(self._scopes)
 
-    # ---------------------------------------------------------------- what calls come by
+    # ---------------------------------------------------------------- recording calls
 
     def __torch_function__(self, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:
         """Run a function and record the operator that it is."""

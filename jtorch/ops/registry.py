@@ -472,7 +472,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     sharding_rule: the shardings of results on a mesh, if XLA should not choose. A function of the template that returns for each
                 result the number of an argument with the same sharding, a sharding, or None.
     arrival:    the order in which gradients arrive at leaves, for ops that PyTorch composes of several nodes. A function of the
-                template, avals and edges that returns turns by argument number (``arrival.py``).
+                template, avals and edges that returns the order by argument number (``arrival.py``).
     tested:     False excludes the op from the generated tests.
     """
     if fn is None:

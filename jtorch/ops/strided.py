@@ -243,7 +243,7 @@ def _blocks(dims: Dims, start: int) -> tuple[int, int]:
 
 
 def _read(x: jax.Array, dims: Dims, start: int) -> jax.Array:
-    """Return the elements of the last axis of ``x`` that ``dims`` show from ``start``, with one axis for each dim."""
+    """Return a strided part of the last axis of ``x``: axes of the (size, stride) in ``dims``, from the offset ``start``."""
     if not dims:
         return lax.index_in_dim(x, start, -1, keepdims=False)
     n, s = dims[0]

@@ -278,7 +278,7 @@ def _rebuild_wrapper_subclass(cls: Any, dtype: dtype_class, size: Any, stride: A
 
 
 def _get_layout(name: str) -> Any:
-    """Return the layout of a name."""
+    """Return the layout with this name, such as ``torch.sparse_coo``."""
     found = {repr(known): known for known in IN_WORDS}.get(name)
     if found is None:
         raise NotImplementedError(f"jtorch has no tensors of the layout {name}")

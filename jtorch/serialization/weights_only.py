@@ -30,7 +30,7 @@ _BLOCKED = ("sys", "os", "posix", "nt")
 _marked: list[Any] = []
 
 
-# -- what the user allows ---------------------------------------------------------------------------------------------
+# -- classes that the user allows -------------------------------------------------------------------------------------
 
 
 def add_safe_globals(safe_globals: list[Callable | tuple[Callable, str]]) -> None:
@@ -91,7 +91,7 @@ def _users() -> dict[str, Any]:
     return found
 
 
-# -- what is allowed by default ---------------------------------------------------------------------------------------
+# -- classes that are allowed by default ------------------------------------------------------------------------------
 
 
 def _encode(text: str, encoding: str = "latin1") -> bytes:
@@ -146,7 +146,7 @@ def unsafe_globals(pickled: bytes) -> list[str]:
     return sorted(found - allowed().keys() - _users().keys())
 
 
-# -- the machine ------------------------------------------------------------------------------------------------------
+# -- the unpickler ----------------------------------------------------------------------------------------------------
 
 _KEY_BUDGET = 3_000_000
 
@@ -213,7 +213,7 @@ class Unpickler:
     # ---- names and calls
 
     def named(self) -> None:
-        """Execute GLOBAL: push the allowed object of a name."""
+        """Execute GLOBAL: push the allowed object with this name."""
         module, name = names.python3_name(self.line(), self.line())
         path = f"{module}.{name}"
         if module in _BLOCKED:

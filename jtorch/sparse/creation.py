@@ -220,7 +220,7 @@ __all__ = ["sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor",
            "sparse_csc_tensor", "sparse_csr_tensor"]
 
 
-# ---------------------------------------------------------------- indices alone, as graph packages ask for them
+# ---------------------------------------------------------------- conversion of indices, for graph packages
 
 def _convert_indices_from_coo_to_csr(self: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
     """Return the offset of the first value of each of ``size`` rows, for sorted row indices."""

@@ -194,7 +194,7 @@ for _f, *_names in ((add, "add_", "__iadd__"), (sub, "sub_", "__isub__", "subtra
     _in_place(_f, *_names)
 
 
-# ---------------------------------------------------------------- at the places of another one
+# ---------------------------------------------------------------- masks, zeros and copies
 
 @rule("sparse_mask")
 def sparse_mask(t: Tensor, mask: SparseTensor) -> SparseTensor:

@@ -127,7 +127,7 @@ def unsqueeze(t: SparseTensor, dim: int) -> SparseTensor:
     return coo(places.tensor(np.insert(places.host(t.stored_indices[0]), at, 0, 0), t.stored_indices[0]), t.stored_values, size)
 
 
-# ---------------------------------------------------------------- joins
+# ---------------------------------------------------------------- concatenation
 
 @rule("cat", "concat", "concatenate")
 def cat(tensors: Any, dim: int = 0) -> SparseTensor:

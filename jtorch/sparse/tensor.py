@@ -43,7 +43,7 @@ class SparseTensor(Tensor):
         from jtorch.sparse.rules import dispatch
         return dispatch(func, args, kwargs or {})
 
-    # ------------------------------------------------------------ what it is
+    # ------------------------------------------------------------ properties
 
     is_sparse = property(lambda self: self.layout is sparse_coo)
     is_sparse_csr = property(lambda self: self.layout is sparse_csr)
@@ -151,7 +151,7 @@ class SparseTensor(Tensor):
             return None if made is None else made.stored_values
         return self.stored_values.register_hook(of_values)
 
-    # ------------------------------------------------------------ other ones of it
+    # ------------------------------------------------------------ copies and replacements
 
     def rebuilt(self, values: Tensor) -> SparseTensor:
         """Return a tensor with the same indices and other values."""

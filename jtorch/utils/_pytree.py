@@ -386,7 +386,7 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: Any = N
     return pytree.spread(tree, treespec, is_leaf)
 
 
-# ---------------------------------------------------------------- forms
+# ---------------------------------------------------------------- tree specs
 
 def treespec_leaf() -> LeafSpec:
     """Return the structure of a leaf."""

@@ -131,7 +131,7 @@ def _devices(args: Any) -> set[str]:
     return {a.device.type for a in args if isinstance(a, Tensor)}
 
 
-# ---------------------------------------------------------------- one node
+# ---------------------------------------------------------------- reentrant checkpoints
 
 def check_backward_validity(inputs: Any) -> None:
     """Warn if no input requires a gradient.
@@ -209,7 +209,7 @@ class CheckpointFunction(Function):
         return (None, None, *[t.grad if isinstance(t, Tensor) else None for t in detached])
 
 
-# ---------------------------------------------------------------- saved values computed again
+# ---------------------------------------------------------------- recomputation of saved values
 
 def _metadata(t: Tensor) -> dict[str, Any]:
     return {"shape": t.shape, "dtype": t.dtype, "device": t.device}
@@ -288,7 +288,7 @@ class _CheckpointFrame:
                                   f"than during the forward pass.\n{wrong}.")
 
 
-# ---------------------------------------------------------------- what users call
+# ---------------------------------------------------------------- public functions
 
 _IMPLICIT = ("the use_reentrant parameter should be passed explicitly. {when} use_reentrant=False is recommended, but if you "
              "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on "

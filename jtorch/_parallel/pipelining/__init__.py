@@ -1,1 +1,1 @@
-"""Models in stages, of which each rank runs some. The public names are those of torch.distributed.pipelining."""
+"""Pipeline parallelism: each rank runs some stages of a model. See torch.distributed.pipelining."""

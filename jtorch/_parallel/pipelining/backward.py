@@ -25,7 +25,7 @@ def _explained(what: str, outputs: Any, output_grads: Any, inputs: Any) -> Itera
                            f"Output gradient: {described(output_grads)}\n        Input: {described(inputs)}\n        ") from error
 
 
-# ---------------------------------------------------------------- the whole
+# ---------------------------------------------------------------- full backward
 
 def _pairs(output: Any, grads: Any) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Yield the tensors of an output that require a gradient, each with its gradient."""
@@ -85,7 +85,7 @@ def _null_coalesce_accumulate(lhs: Tensor | None, rhs: Tensor | None) -> Tensor 
     return rhs if lhs is None else lhs if rhs is None else functions.add(lhs, rhs)
 
 
-# ---------------------------------------------------------------- in two parts
+# ---------------------------------------------------------------- backward in two parts: inputs, then weights
 #
 # The inputs' gradients are computed first. A parameter's branch may join the path from inputs to outputs. The gradient at
 # such a node is kept, and the branch is differentiated from there later.

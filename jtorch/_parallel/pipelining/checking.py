@@ -80,7 +80,7 @@ def _check_counts(stage: int, done: Mapping, expected: int) -> None:
                              f"but got B={b}, I={i}, W={w}")
 
 
-# ---------------------------------------------------------------- a dry run
+# ---------------------------------------------------------------- simulation of a schedule
 
 def _needed(action: _Action, num_stages: int) -> tuple[int, list[tuple[int, _ComputationType]]]:
     """Return the stage on whose rank a predecessor must have run, and the possible predecessors as (stage, kind)."""

@@ -111,7 +111,7 @@ _BY_NAME: dict[str, type] = {
 
 
 def get_schedule_class(schedule_name: str) -> type:
-    """Return the schedule of a name, in upper or lower case; ValueError if there is none.
+    """Return the schedule with this name, in upper or lower case; raise ValueError if none has it.
 
     >>> get_schedule_class("gpipe").__name__
     'ScheduleGPipe'

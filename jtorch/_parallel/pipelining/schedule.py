@@ -107,7 +107,7 @@ class _PipelineSchedule(ABC):
         for stage in stages:
             stage._inference_mode = InferenceMode.STATIC if all(told) else InferenceMode.DYNAMIC
 
-    # ------------------------------------------------------------ a step
+    # ------------------------------------------------------------ running a step
 
     @abstractmethod
     def _step_microbatches(self, arg_mbs: list | None = None, kwarg_mbs: list | None = None, target_mbs: list | None = None,

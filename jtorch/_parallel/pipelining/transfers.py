@@ -120,7 +120,7 @@ class _Transfers:
         known: Metas = self._stage_meta.input_grads or _derive_grad_metas(self._stage_meta.inputs or ())
         return known[i]
 
-    # ------------------------------------------------------------ within a rank
+    # ------------------------------------------------------------ transfers within a rank
     #
     # If two consecutive stages are on the same rank, as at the turn of a V, tensors are handed over without a message.
 
@@ -154,7 +154,7 @@ class _Transfers:
             elif info.buffer is not None:
                 info.buffer = info.buffer.zero_()       # type: ignore[attr-defined]
 
-    # ------------------------------------------------------------ what has come
+    # ------------------------------------------------------------ received tensors
 
     def _retrieve_recv_activations(self, fwd_chunk_id: int) -> tuple[Tensor, ...]:
         """Return a microbatch's inputs as leaves, at which its backward ends."""

@@ -128,7 +128,7 @@ def squeeze(func: Any, args: tuple, kwargs: dict) -> Rule:
     return Rule([labels], [tuple([x for d, x in enumerate(labels) if d not in gone])], linear=_ONE, localize=localize)
 
 
-# ---------------------------------------------------------------- dims in another order
+# ---------------------------------------------------------------- permutations of dims
 
 def permuted(x: Any, dims: list[int] | tuple[int, ...]) -> Rule:
     """Return the rule of a permutation of dims."""
@@ -171,7 +171,7 @@ def movedim(func: Any, args: tuple, kwargs: dict) -> Rule:
     return permuted(args[0], dims)
 
 
-# ---------------------------------------------------------------- more or fewer elements
+# ---------------------------------------------------------------- expanding, slicing and indexing
 
 @rule("expand", "expand_as", "broadcast_to")
 def expand(func: Any, args: tuple, kwargs: dict) -> Rule | None:

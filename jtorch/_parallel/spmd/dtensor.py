@@ -33,7 +33,7 @@ class SPMDTensor(DTensor):
         """Run a function on the sharded tensors, and turn its results into DTensors."""
         return runner["run"](func, args, kwargs or {})
 
-    # ------------------------------------------------------------ where it lies
+    # ------------------------------------------------------------ device, mesh and placements
 
     @property
     def device(self) -> Any:
@@ -54,7 +54,7 @@ class SPMDTensor(DTensor):
     def _spec(self) -> Layout:      # type: ignore[override]
         return Layout(self.device_mesh, self.placements, tuple(self.shape), tuple(self.stride()))
 
-    # ------------------------------------------------------------ moving it
+    # ------------------------------------------------------------ redistribution and conversion
 
     def redistribute(self, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, *,
                      async_op: bool = False, forward_dtype: Any = None, backward_dtype: Any = None) -> DTensor:
@@ -117,7 +117,7 @@ class SPMDTensor(DTensor):
     def _local_tensor(self) -> Tensor:
         return self.to_local()
 
-    # ------------------------------------------------------------ what differs from a plain tensor
+    # ------------------------------------------------------------ gradients and history
 
     @property
     def grad(self) -> Any:
@@ -179,7 +179,7 @@ class SPMDTensor(DTensor):
     def __repr__(self, **kwargs: Any) -> str:      # type: ignore[override]
         return f"DTensor(full_tensor={self._whole()}, device_mesh={self.device_mesh}, placements={self.placements})"
 
-    # ------------------------------------------------------------ as an object
+    # ------------------------------------------------------------ parameters, copies and pickling
 
     def _as_parameter(self, requires_grad: bool) -> Any:
         return wrapped(self.data, self._mesh, SPMDTensorParameter).requires_grad_(requires_grad)

@@ -135,7 +135,7 @@ def pad_packed_sequence(data: Tensor, batch_sizes: Tensor, batch_first: bool, pa
     return order.pad(data, batch_first, padding_value), from_host(lengths.astype(np.int64))
 
 
-# ---------------------------------------------------------------- torch.lstm and its kin
+# ---------------------------------------------------------------- torch.lstm and similar functions
 
 _REST = ("hx", "params", "has_biases", "num_layers", "dropout", "train", "bidirectional")
 
@@ -145,7 +145,7 @@ _KINDS: dict[str, Any] = {"input": Tensor, "data": Tensor, "batch_sizes": Tensor
 
 
 def _check_kinds(name: str, given: dict[str, Any]) -> None:
-    """TypeError where an argument is of another type than PyTorch declares."""
+    """Raise TypeError if an argument has another type than PyTorch declares."""
     kinds = {**_KINDS, "hx": (list, tuple) if name == "lstm" else Tensor}
     odd = next((n for n, v in given.items() if not isinstance(v, kinds[n]) or (kinds[n] is int and isinstance(v, bool))), None)
     if odd is not None:

@@ -72,7 +72,7 @@ class AuxOutput(NamedTuple):
     max_scores: Tensor | None = None
 
 
-# ---------------------------------------------------------------- functions of a position
+# ---------------------------------------------------------------- score_mod and mask_mod
 
 def _identity(score: Tensor, batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
     return score
@@ -278,7 +278,7 @@ def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Callabl
     return (out, found.lse) if return_lse else out
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- checks of arguments
 
 def _check(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool, block_mask: BlockMask | None) -> None:
     if query.dim() != 4 or key.dim() != 4 or value.dim() != 4:

@@ -45,7 +45,7 @@ class _WeightedLoss(_Loss):
         self.register_buffer("weight", weight)
 
 
-# ---------------------------------------------------------------- differences of numbers
+# ---------------------------------------------------------------- regression losses
 
 class L1Loss(_Loss):
     """The mean absolute difference. See torch.nn.L1Loss.

@@ -48,7 +48,7 @@ class _Inplace(_Activation):
         return getattr(F, self._function)(input, inplace=self.inplace)
 
 
-# ---------------------------------------------------------------- without arguments, but inplace
+# ---------------------------------------------------------------- activations without arguments except inplace
 
 class Sigmoid(_Activation):
     """``1 / (1 + exp(-x))``. Shape: any. See torch.nn.Sigmoid.
@@ -216,7 +216,7 @@ class Hardswish(_Inplace):
         return ""
 
 
-# ---------------------------------------------------------------- with limits and slopes
+# ---------------------------------------------------------------- activations with limits and slopes
 
 class Hardtanh(_Activation):
     """x, at least ``min_val`` and at most ``max_val``. Shape: any. See torch.nn.Hardtanh.
@@ -588,7 +588,7 @@ class Softplus(_Activation):
         return F.softplus(input, self.beta, self.threshold)
 
 
-# ---------------------------------------------------------------- softmax and its kin
+# ---------------------------------------------------------------- softmax
 
 class _Softmax(_Activation):
     __constants__ = ["dim"]

@@ -227,10 +227,10 @@ class Module(HookMethods, StateMethods):
 
     register_module = add_module
 
-    # ------------------------------------------------------------ finding
+    # ------------------------------------------------------------ looking up submodules and tensors
 
     def get_submodule(self, target: str) -> Module:
-        """Return the submodule of a dotted name."""
+        """Return the submodule with a dotted name."""
         found = self
         for item in target.split(".") if target else ():
             if not hasattr(found, item):
@@ -241,7 +241,7 @@ class Module(HookMethods, StateMethods):
         return found
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replace the submodule of a dotted name."""
+        """Replace the submodule with a dotted name."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -262,14 +262,14 @@ class Module(HookMethods, StateMethods):
         return module, name, getattr(module, name)
 
     def get_parameter(self, target: str) -> Parameter:
-        """Return the parameter of a dotted name."""
+        """Return the parameter with a dotted name."""
         _, name, found = self._get_tensor(target)
         if not isinstance(found, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """Return the buffer of a dotted name."""
+        """Return the buffer with a dotted name."""
         module, name, found = self._get_tensor(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
@@ -337,7 +337,7 @@ class Module(HookMethods, StateMethods):
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
-    # ------------------------------------------------------------ changing all
+    # ------------------------------------------------------------ moving and casting
 
     def apply(self, fn: Callable[[Module], None]):
         """Call ``fn`` with every submodule, and then with this module."""

@@ -121,15 +121,15 @@ class _MaxUnpoolNd(_Pool):
 
 
 class MaxUnpool1d(_MaxUnpoolNd, spatial=1):
-    """The inverse of MaxPool1d, as far as there is one. See torch.nn.MaxUnpool1d."""
+    """The inverse of MaxPool1d, as far as it exists. See torch.nn.MaxUnpool1d."""
 
 
 class MaxUnpool2d(_MaxUnpoolNd, spatial=2):
-    """The inverse of MaxPool2d, as far as there is one. See torch.nn.MaxUnpool2d."""
+    """The inverse of MaxPool2d, as far as it exists. See torch.nn.MaxUnpool2d."""
 
 
 class MaxUnpool3d(_MaxUnpoolNd, spatial=3):
-    """The inverse of MaxPool3d, as far as there is one. See torch.nn.MaxUnpool3d."""
+    """The inverse of MaxPool3d, as far as it exists. See torch.nn.MaxUnpool3d."""
 
 
 class _AvgPoolNd(_Pool):

@@ -103,7 +103,7 @@ class DistributedDataParallel(Module, Averaging):
             for t, there in broadcast_together(tensors, source, self.process_group):
                 t.detach().copy_(there)
 
-    # ------------------------------------------------------------ a step
+    # ------------------------------------------------------------ forward
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Return the module's result."""
@@ -124,7 +124,7 @@ class DistributedDataParallel(Module, Averaging):
         """Make the next backward average gradients."""
         self._awaited = set()
 
-    # ------------------------------------------------------------ what users change
+    # ------------------------------------------------------------ settings and joining
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:

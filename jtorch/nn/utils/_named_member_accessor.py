@@ -82,7 +82,7 @@ class NamedMemberAccessor:
         return self.get_submodule(prefix), name
 
     def get_submodule(self, name: str) -> Module:
-        """Return the submodule of a name; "" is the module itself."""
+        """Return the submodule with this name; "" is the module itself."""
         if name not in self.memo:
             prefix, _, last = name.rpartition(".")
             owner = self.get_submodule(prefix)

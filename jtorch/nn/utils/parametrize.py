@@ -208,7 +208,7 @@ def _property(name: str) -> property:
     return property(read, lambda self, value: self.parametrizations[name].right_inverse(value))
 
 
-# ---------------------------------------------------------------- what users call
+# ---------------------------------------------------------------- public functions
 
 def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
     """Compute a parameter or buffer by a module; further parametrizations apply to the previous result.

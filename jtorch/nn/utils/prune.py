@@ -156,7 +156,7 @@ def _left(method: Any, t: Any, mask: Any) -> Any:
     return tuple(everything)
 
 
-# ---------------------------------------------------------------- ways to choose
+# ---------------------------------------------------------------- pruning methods
 
 def _check_amount(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
@@ -285,7 +285,7 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
-# ---------------------------------------------------------------- what users call
+# ---------------------------------------------------------------- public functions
 
 def identity(module: Any, name: str) -> Any:
     """Add the pruning hook to a parameter without pruning elements. See torch.nn.utils.prune.identity."""

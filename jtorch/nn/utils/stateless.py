@@ -47,7 +47,7 @@ _MISSING = _Missing()
 
 
 def _place(module: Module, path: str) -> tuple[dict, str]:
-    """Return the dict that holds the tensor of a dotted name, and its key."""
+    """Return the dict that holds the tensor with a dotted name, and its key."""
     where, _, name = path.rpartition(".")
     owner = module.get_submodule(where)
     for kept in (owner._parameters, owner._buffers):

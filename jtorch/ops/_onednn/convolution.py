@@ -55,7 +55,7 @@ class Geometry(NamedTuple):
 
 
 def takes(x: jax.Array, geometry: Geometry) -> bool:
-    """Return whether convolutions of this geometry, of ``x``'s dtype, are for oneDNN: it is there, and there is enough to do."""
+    """Return whether convolutions of this geometry, of ``x``'s dtype, are for oneDNN: it is loaded, and they have enough work."""
     if x.dtype != np.float32 or is_spread() or is_portable() or library.version() is None:
         return False
     pads = [n for pair in geometry.config.padding for n in pair]

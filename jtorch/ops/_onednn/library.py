@@ -62,7 +62,7 @@ def _sizes(x: np.ndarray) -> np.ndarray:
 
 
 def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return ``a @ b`` of float32 matrices, or of as many on both sides. oneDNN has to be there."""
+    """Return ``a @ b`` of float32 matrices, or of as many on both sides. oneDNN must be loaded."""
     compute, made = _loaded[0].multiply, np.empty((*a.shape[:-1], b.shape[-1]), np.float32)
     if not compute(a, b, made):
         compute(np.ascontiguousarray(a), np.ascontiguousarray(b), made)

@@ -18,7 +18,7 @@ _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
 
 class ConvConfig(NamedTuple):
-    """Numbers for each spatial dimension. ``spread``: the dilation of the input, for transposed convolutions."""
+    """A convolution's numbers for each spatial dimension. ``spread`` is the input's dilation, for transposed convolutions."""
 
     stride: tuple[int, ...]
     padding: tuple[tuple[int, int], ...]
@@ -44,19 +44,19 @@ class ConvConfig(NamedTuple):
         return lax.pad(x, jnp.zeros((), x.dtype), [(0, images, 0), (0, 0, 0), *moves])
 
     def met(self, padded: jax.Array, place, out) -> jax.Array:
-        """Return the elements of a padded input that one filter tap meets, an array of sizes (..., *out)."""
+        """Return the elements of a padded input that one filter tap reads, an array of sizes (..., *out)."""
         lead = padded.ndim - len(out)
         start = [i * d for i, d in zip(place, self.dilation, strict=True)]
         stop = [a + (size - 1) * s + 1 for a, size, s in zip(start, out, self.stride, strict=True)]
         return lax.slice(padded, [0] * lead + start, [*padded.shape[:lead], *stop], [1] * lead + list(self.stride))
 
     def met_by_all(self, x: jax.Array, kernel) -> jax.Array:
-        """Return the elements that each filter tap meets, stacked after the channels."""
+        """Return the elements that each filter tap reads, stacked after the channels."""
         out, padded = self.out_size(x.shape[2:], kernel), self.padded(x)
         return jnp.stack([self.met(padded, place, out) for place in np.ndindex(*kernel)], 2)
 
     def met_by_row(self, padded: jax.Array, row, out) -> jax.Array:
-        """Return the elements that a row of filter taps meets, as full rows. ``row``: a tap without its last index."""
+        """Return the elements that a row of filter taps reads, as full rows. ``row``: a tap without its last index."""
         lead, outer = padded.ndim - len(out), len(out) - 1
         starts = [*(i * d for i, d in zip(row, self.dilation[:outer], strict=True)), 0]
         sizes = [*((size - 1) * s + 1 for size, s in zip(out[:outer], self.stride[:outer], strict=True)), padded.shape[-1]]

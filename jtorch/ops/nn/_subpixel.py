@@ -18,7 +18,7 @@ from jtorch.ops.nn._conv_config import ConvConfig
 
 
 class _Phase(NamedTuple):
-    """One dimension of a phase: the number of filter taps that meet elements, the first of them, and the number of results."""
+    """One dimension of a phase: the first filter tap, the number of taps, the first element read and the number of results."""
 
     first: int
     taps: int

@@ -100,7 +100,7 @@ def _flatten_heads(x: jax.Array) -> jax.Array:
 
 
 def _arrival(template: tuple, avals: Sequence, edges: Sequence) -> arrival.Turns:
-    """Return turns in the order of PyTorch's products: the last projection first, its bias before its weight."""
+    """Return the order of gradients, that of PyTorch's products: the last projection first, its bias before its weight."""
     numbers = arrival.numbers_of(template)
     weights, in_bias, biases_kv, out_weight = numbers[3], numbers[4], numbers[5], numbers[8]
     first = [*in_bias, *weights] if len(weights) == 1 else [*weights[::-1], *in_bias]

@@ -257,7 +257,7 @@ def _weights(net: Network, params: list[jax.Array], projected: bool) -> list[Wei
 
 
 def _network(net: Network, input, hx: list, params: list, masks: list, valid, layer: Callable) -> list[jax.Array]:
-    """Return the output, with time first, and the last states. ``layer(x, start, weights, reverse)`` returns a path."""
+    """Return the output, with time first, and the last states. ``layer(x, start, weights, reverse)`` returns a ``Path``."""
     x = jnp.swapaxes(input, 0, 1) if net.batch_first else input
     check.require(x.shape[0] > 0, "Expected sequence length to be larger than 0 in RNN")
     weights, last = _weights(net, params, len(hx) == 2 and hx[0].shape[2] != hx[1].shape[2]), []
@@ -294,7 +294,7 @@ def _name(template: tuple) -> str:
 
 
 def _arrival(template: tuple, avals: Sequence, edges: Sequence) -> arrival.Turns:
-    """Return turns layer by layer from the last, in the order of PyTorch's nodes (oneDNN's LSTM, or products)."""
+    """Return the order of gradients: layer by layer from the last, as PyTorch's nodes (oneDNN's LSTM, or products)."""
     net, numbers = Network(*template[6:]), arrival.numbers_of(template)
     params, groups = numbers[2], net.num_layers * net.directions
     size = len(params) // groups
@@ -330,7 +330,7 @@ def recurrent_solved(input: Tensor, hx: list[Tensor], params: list[Tensor], mask
     return _network(net, input, hx, params, masks, valid, layer)
 
 
-# ---------------------------------------------------------------- one step
+# ---------------------------------------------------------------- recurrent cells
 
 def _check_cell(input: jax.Array, h: jax.Array, w_ih: jax.Array, w_hh: jax.Array) -> None:
     size = w_hh.shape[1]

@@ -121,7 +121,7 @@ class Job:
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
-    """Return ``numpy_seed`` as a list of ints; packages import this name of PyTorch's."""
+    """Return ``numpy_seed`` as a list of ints; packages import this PyTorch name."""
     return numpy_seed(base_seed, worker_id).tolist()
 
 
