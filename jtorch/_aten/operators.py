@@ -303,6 +303,7 @@ for _n in (2, 3):
     NAMES[f"nn.functional.avg_pool{_n}d"] = _avg_pool(_n)
     NAMES[f"nn.functional.adaptive_avg_pool{_n}d"] = _adaptive(f"_adaptive_avg_pool{_n}d", _n, False)
     NAMES[f"nn.functional.adaptive_max_pool{_n}d"] = _adaptive(f"adaptive_max_pool{_n}d", _n, True)
+NAMES["nn.functional.adaptive_max_pool1d"] = _adaptive("adaptive_max_pool1d", 1, True)
 
 
 _UPSAMPLED = {"bilinear": "upsample_bilinear2d", "bicubic": "upsample_bicubic2d", "linear": "upsample_linear1d",
