@@ -30,6 +30,7 @@ ABSENT = object()
 # Classes whose members programs do not name: TorchScript's types, enums of C++, the old names of a dtype's tensors.
 _UNNAMED = re.compile(r"torch\.(\w+Type|\w+Tensor|(sparse|cuda)\.\w+Tensor|DispatchKey\w*|Node|Graph|Block|Tag)$")
 _BY_ENUMS = {"name", "value"}
+BY_EXTRAS = {"torch.utils.tensorboard.SummaryWriter"}       # names of jtorch that need another package
 
 
 def read(file: Path) -> Any:
@@ -121,7 +122,7 @@ class Table:
             found, text = look(own, name)
             if text:
                 self.refused[full] = text
-            elif found is ABSENT and full not in self.theirs:
+            elif found is ABSENT and full not in self.theirs and full not in BY_EXTRAS:
                 self.names.setdefault(path, []).append(name)
         if is_public(path):
             more = {n for n in dir(own) if n[0] != "_"} - set(self.theirs[path])

@@ -24,7 +24,16 @@ def test_the_list_of_lacking_names_is_right():
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
 
 
+@pytest.fixture
+def flags():
+    """Restore the flags that statements set."""
+    before = jtorch.backends.cudnn.benchmark
+    yield
+    jtorch.backends.cudnn.benchmark = before
+
+
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("flags")
 @pytest.mark.parametrize("one", [s for s in STATED if s.example], ids=lambda s: s.names[0])
 def test_a_statement_holds(one):
     """What is refused raises, and what does nothing runs."""
