@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtorch.engine import cost, stats
-from jtorch.engine.host.fused_code import Assembler, Instruction
+from jtorch.engine.host.fused_code import BOOL, Assembler, Instruction
 from jtorch.engine.host.rules import FLOAT32
 from jtorch.engine.host.sizes import spelled
 from jtorch.ops import _onednn
 
-BOOL = np.dtype(np.bool_)
 # Upper limit in steps for a run that is fused only if its arrays are large. A larger limit leaves more runs of small arrays to
 # NumPy.
 FEW = 3
@@ -133,7 +132,7 @@ class Run:
         operand = self._operand(value, self.shape, self.shape)
         if operand is None or operand.is_number or not self._has_row(len(axes)):
             return None
-        self._note(REDUCTIONS[e.name], out, [value if value not in self.made else self.made[value]], True)
+        self._note(REDUCTIONS[e.name], out, [operand.value], True)
         return out
 
     def _has_row(self, dims: int) -> bool:
@@ -253,20 +252,14 @@ def merged(steps: Sequence[Any], avals: Sequence[Any], wanted: Iterable[int], op
     for step in steps:
         if run is not None and run.add(step):
             continue
-        if run is not None and not set(run.made).isdisjoint(step.ins):
+        fresh = _begun(step, avals)
+        if run is not None and (fresh is not None or not set(run.made).isdisjoint(step.ins)):
             made += _ended(run, steps, wanted, opened)
             run = None
-        elif run is not None:
-            fresh = _begun(step, avals)
-            if fresh is None:
-                made.append(step)       # the step does not read the run, and goes before the run
-                continue
-            made += _ended(run, steps, wanted, opened)
+        if fresh is None:
+            made.append(step)       # a step that does not read the run goes before the run
+        else:
             run = fresh
-            continue
-        run = _begun(step, avals)
-        if run is None:
-            made.append(step)
     return made + (_ended(run, steps, wanted, opened) if run is not None else [])
 
 
