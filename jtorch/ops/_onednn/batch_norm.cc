@@ -150,7 +150,7 @@ class OfChannels : public Shares {
   private:
     void compute(int64_t k) override {
         int64_t channels = of.sizes.channels;
-        ::compute(of, channels * k / count, channels * (k + 1) / count);
+        ::compute(of, start(k, channels), start(k + 1, channels));
     }
 
     const T of;
@@ -160,7 +160,7 @@ template <typename T>
 std::shared_ptr<Shares> shares_for(const T &of, int64_t threads) {
     const Sizes &sizes = of.sizes;
     int64_t numbers = sizes.images * sizes.channels * sizes.places, most = std::min(threads, sizes.channels);
-    return std::make_shared<OfChannels<T>>(of, std::clamp<int64_t>(numbers / OF_A_SHARE, 1, std::max<int64_t>(most, 1)));
+    return std::make_shared<OfChannels<T>>(of, shares_of_work(numbers, OF_A_SHARE, most));
 }
 
 template <typename T>

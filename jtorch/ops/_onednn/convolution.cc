@@ -180,7 +180,7 @@ class OfImages : public Shares {
 
   private:
     void compute(int64_t k) override {
-        int64_t images = is.shapes[INPUT][0], first = images * k / count, some = images * (k + 1) / count - first;
+        int64_t images = is.shapes[INPUT][0], first = start(k, images), some = start(k + 1, images) - first;
         std::vector<int64_t> row(is.from, is.from + Numbers::count(is.n));
         auto mine = arrays;
         for (Array array : {INPUT, RESULT}) {
@@ -236,7 +236,6 @@ ffi::Future handle(ffi::ThreadPool pool, ffi::Span<const int64_t> numbers, ffi::
 void jtorch::prepare_convolutions_for_forks() {
     pthread_atfork([] { kept.lock.lock(), quick.lock.lock(); }, [] { quick.lock.unlock(), kept.lock.unlock(); },
                    [] { quick.lock.unlock(), kept.lock.unlock(); });
-    prepare_pool_for_forks();
 }
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(jtorch_onednn_convolution, handle,

@@ -134,7 +134,7 @@ class OfChannels : public Shares {
     OfChannels(const Gradient &of, int64_t count) : Shares(count), of(of) {}
 
   private:
-    void compute(int64_t k) override { ::compute(of, of.channels * k / count, of.channels * (k + 1) / count); }
+    void compute(int64_t k) override { ::compute(of, start(k, of.channels), start(k + 1, of.channels)); }
 
     const Gradient of;
 };
@@ -147,8 +147,7 @@ bool jtorch::are_small_groups(const Numbers &is) {
 }
 
 static std::shared_ptr<Shares> shares_for(const Gradient &of, int64_t threads) {
-    int64_t most = std::clamp<int64_t>(threads, 1, std::max<int64_t>(of.channels, 1));
-    return std::make_shared<OfChannels>(of, std::clamp<int64_t>(int64_t(of.operations() / OF_A_SHARE), 1, most));
+    return std::make_shared<OfChannels>(of, shares_of_work(of.operations(), OF_A_SHARE, std::min<int64_t>(threads, of.channels)));
 }
 
 void jtorch::filters_of_groups(const Numbers &is, const float *x, const float *y, float *made) {

@@ -266,7 +266,7 @@ class Rows : public Shares {
         char *at = block.at;
         for (int64_t n = 0; n < numbers; n++, at += ALIGNMENT) values.push_back({at, true});
         for (int64_t n = 0; n < registers; n++, at += stride) values.push_back({at, false});
-        int64_t from = rows * k / count, to = rows * (k + 1) / count;
+        int64_t from = start(k, rows), to = start(k + 1, rows);
 #if defined(__x86_64__)
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return with_avx512(values.data(), from, to);
         if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return with_avx2(values.data(), from, to);
@@ -351,7 +351,7 @@ extern "C" PyObject *jtorch_fuse(PyObject *, PyObject *const *given, Py_ssize_t 
         arrays.push_back({static_cast<char *>(view.buf), is_flat && !is_number ? rows : std::max<int64_t>(numbers / each, 1),
                           each * view.itemsize, is_number});
     }
-    int64_t shares = std::clamp<int64_t>(all * header->instructions / 4 / OF_A_SHARE, 1, std::min<int64_t>(host_threads(), std::max<int64_t>(rows, 1)));
+    int64_t shares = shares_of_work(all * header->instructions / 4, OF_A_SHARE, std::min<int64_t>(host_threads(), rows));
     std::string fault;
     if (all) {
         Py_BEGIN_ALLOW_THREADS

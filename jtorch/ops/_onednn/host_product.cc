@@ -2,18 +2,13 @@
 
 #include <Python.h>
 
-#include "shares.h"
+#include "product_shares.h"
 
 #include <algorithm>
 
 using namespace jtorch;
 
 namespace {
-
-// Operations of a share, whose time is about that of waking a thread. A larger value uses fewer threads.
-constexpr double OF_A_SHARE = 1e6;
-// Rows or columns: shares begin at multiples of it. It is the count of numbers in a register; larger units make shares less even.
-constexpr int64_t UNIT = 16;
 
 // Several matrices of one shape, with their layout in memory. Strides count numbers.
 struct Matrices {
@@ -56,13 +51,12 @@ class Product : public Shares {
     void compute(int64_t k) override {
         Threads one_thread(1);
         if (made.count >= count) {
-            for (int64_t n = made.count * k / count; n < made.count * (k + 1) / count; n++) multiply(n, 0, made.rows, 0, made.columns);
+            for (int64_t n = start(k, made.count); n < start(k + 1, made.count); n++) multiply(n, 0, made.rows, 0, made.columns);
         } else {
             bool by_rows = made.rows >= made.columns;
-            int64_t all = by_rows ? made.rows : made.columns;
-            auto edge = [=](int64_t at) { return at == count ? all : all * at / count / UNIT * UNIT; };
+            int64_t all = by_rows ? made.rows : made.columns, from = start(k, all, UNIT), to = start(k + 1, all, UNIT);
             for (int64_t n = 0; n < made.count; n++)
-                by_rows ? multiply(n, edge(k), edge(k + 1), 0, made.columns) : multiply(n, 0, made.rows, edge(k), edge(k + 1));
+                by_rows ? multiply(n, from, to, 0, made.columns) : multiply(n, 0, made.rows, from, to);
         }
     }
 
@@ -107,7 +101,7 @@ extern "C" PyObject *jtorch_multiply(PyObject *, PyObject *const *given, Py_ssiz
     Matrices left, right, made;
     if (!left.take(a.view) || !right.take(b.view) || !made.take(c.view) || !fit(left, right, made)) Py_RETURN_FALSE;
     double operations = 2.0 * made.count * made.rows * made.columns * left.columns;
-    int64_t count = std::clamp<int64_t>(operations / OF_A_SHARE, 1, std::max(host_threads(), 1));
+    int64_t count = shares_of_work(operations, OF_A_PRODUCT, host_threads());
     std::string fault;
     Py_BEGIN_ALLOW_THREADS
     try {

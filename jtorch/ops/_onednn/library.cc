@@ -2,6 +2,7 @@
 
 #include <Python.h>
 
+#include "host_pool.h"
 #include "onednn.h"
 
 #include <dlfcn.h>
@@ -24,6 +25,7 @@ int jtorch_onednn_load(const char *path) {
     TAKE(omp_set_num_threads)
     if (one.dnnl_engine_create(&one.engine, dnnl_cpu, 0) != dnnl_success) return 0;
     jtorch::prepare_convolutions_for_forks();
+    jtorch::prepare_pool_for_forks();
     const dnnl_version_t *version = one.dnnl_version();
     return version->major * 10000 + version->minor * 100 + version->patch;
 }

@@ -5,16 +5,13 @@
 //
 // A large product is computed in shares (shares.h). A oneDNN kernel computes each share in one thread.
 
-#include "shares.h"
+#include "product_shares.h"
 
 #include <algorithm>
 
 using namespace jtorch;
 
 namespace {
-
-constexpr double OF_A_SHARE = 1e6;      // the least operations of a share: a smaller value wakes threads for too little work
-constexpr int64_t UNIT = 16;            // rows or columns: the float32 numbers of a vector register
 
 struct Numbers {
     int64_t count, rows, columns, length;
@@ -82,7 +79,7 @@ std::shared_ptr<Kernel> kernel(const Size &left, const Size &right, const Size &
 class Product : public Shares {
   public:
     Product(const Numbers &is, const float *left, const float *right, float *made, int64_t threads)
-        : Shares(std::clamp<int64_t>(is.operations() / OF_A_SHARE, 1, std::max<int64_t>(threads, 1))), left(left), right(right),
+        : Shares(shares_of_work(is.operations(), OF_A_PRODUCT, threads)), left(left), right(right),
           made(made), of_left(densely(is.count, is.rows, is.length, is.left_transposed)),
           of_right(densely(is.count, is.length, is.columns, is.right_transposed)),
           of_made(densely(is.count, is.rows, is.columns, false)) {}
@@ -107,9 +104,8 @@ class Product : public Shares {
     // Returns the start of share k along a dimension, and sets `sizes` to the length of the share.
     int64_t part(int64_t k, int64_t unit, std::initializer_list<int64_t *> sizes) const {
         int64_t all = **sizes.begin();
-        auto edge = [=](int64_t at) { return at == count ? all : all * at / count / unit * unit; };
-        for (int64_t *size : sizes) *size = edge(k + 1) - edge(k);
-        return edge(k);
+        for (int64_t *size : sizes) *size = start(k + 1, all, unit) - start(k, all, unit);
+        return start(k, all, unit);
     }
 
     const float *const left, *const right;

@@ -31,6 +31,11 @@ inline void relax() {
 #endif
 }
 
+// Returns the number of shares of some work: each has `least` of the work, unless there are fewer threads.
+inline int64_t shares_of_work(double work, double least, int64_t threads) {
+    return std::clamp<int64_t>(work / least, 1, std::max<int64_t>(threads, 1));
+}
+
 class Shares {
   public:
     explicit Shares(int64_t count) : count(count), remaining(count) {}
@@ -68,6 +73,9 @@ class Shares {
   protected:
     virtual void compute(int64_t k) = 0;
     virtual void finish() {}        // runs after all shares
+
+    // Returns the start of share k along a dimension, a multiple of `unit`. The start of share `count` is the end.
+    int64_t start(int64_t k, int64_t all, int64_t unit = 1) const { return k == count ? all : all * k / count / unit * unit; }
 
     const int64_t count;
 
