@@ -242,6 +242,10 @@ class Tensor(Bound):
         if (self.device.type == "meta") != (other.device.type == "meta"):
             raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible "
                                "tensor type.")
+        self._set_data(other)
+
+    def _set_data(self, other: Tensor) -> None:
+        """Take over another tensor's storage, also that of another device."""
         if storage.aval_of(other).shape != storage.aval_of(self).shape:
             tape.keep_shape(self, replaced=True)
         mapped.check_writable(self._storage.value, other._storage.value,

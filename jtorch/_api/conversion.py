@@ -266,6 +266,7 @@ def bind() -> None:
     put(Tensor, {**{n: _typed(n) for n in names}, "char": _typed("int8"), "byte": _typed("uint8")})
     put(Tensor, {f"new_{f.__name__}": _new_like(f) for f in (functions.zeros, functions.ones, functions.empty, functions.full)},
         replaces=True)
+    type_.__name__ = type_.__qualname__ = "type"
     put(Tensor, {"to": to, "type": type_, "cpu": cpu, "cuda": cuda, "contiguous": contiguous, "new_tensor": new_tensor,
                  "new": new, "new_empty_strided": new_empty_strided, "is_set_to": is_set_to,
                  "type_as": type_as,

@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import MethodWrapperType
+from types import FunctionType, MethodWrapperType
 from typing import Any
 
 from jtorch._api.meshes import is_on_mesh
-from jtorch._api.torch_function import switched_off
+from jtorch._api.torch_function import as_written, switched_off
 from jtorch._base.pytree import flatten, tree_map
 from jtorch._parallel import dtensor
 from jtorch._parallel.dtensor import DTensor, local_of, moved, wrapped
@@ -15,6 +15,7 @@ from jtorch._parallel.placements import Replicate
 from jtorch._parallel.redistribute import enter
 from jtorch._parallel.rule import Rule, choose
 from jtorch._parallel.rules import HANDLERS, RULES
+from jtorch.nn import init
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
@@ -23,6 +24,9 @@ SAME_FOR_SHARD = set("requires_grad_ is_floating_point is_complex is_signed elem
                    "register_post_accumulate_grad_hook is_shared share_memory_ __hash__ __format__ __dir__ data_ptr "
                    "untyped_storage storage_offset _version is_pinned is_nonzero_ __setstate__ is_tensor is_same_size_ "
                    "is_conj is_neg is_storage result_type get_device_module __cuda_array_interface__ has_names".split())
+
+# These functions consist of calls of methods, which run by their own rules.
+INITIALIZERS = {f for f in vars(init).values() if isinstance(f, FunctionType)}
 
 
 def name_of(func: Callable) -> str:
@@ -57,10 +61,13 @@ def run(func: Callable, args: tuple, kwargs: dict) -> Any:
     if isinstance(func, MethodWrapperType) or getattr(func, "__name__", "") in SAME_FOR_SHARD:
         return _run_on_shard(func, args, kwargs)
     name = name_of(func)
+    if func in INITIALIZERS and func.__name__ not in HANDLERS:
+        return as_written(func)(*args, **kwargs)        # type: ignore[arg-type]
     if kwargs.get("out") is not None:
         return _write_to_out(func, args, dict(kwargs))
-    if name in HANDLERS:
-        made = HANDLERS[name](func, args, kwargs)
+    replacement = HANDLERS.get(getattr(func, "__name__", ""), HANDLERS.get(name))
+    if replacement is not None:
+        made = replacement(func, args, kwargs)
         if made is not NotImplemented:
             return made
     check_not_mixed(name, args, kwargs)

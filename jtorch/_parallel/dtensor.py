@@ -29,7 +29,7 @@ from jtorch._parallel.redistribute import (
 )
 from jtorch.distributed.device_mesh import DeviceMesh, current_mesh
 from jtorch.serialization.weights_only import add_safe_globals
-from jtorch.tensor import Parameter, Tensor
+from jtorch.tensor import Tensor
 
 # Holds the function that runs calls with DTensors. The module ``calls``, which needs the class, sets it.
 runner: dict[str, Callable] = {}
@@ -277,8 +277,7 @@ class DTensor(Tensor):
     # ------------------------------------------------------------ parameters, copies and pickling
 
     def _as_parameter(self, requires_grad: bool) -> DTensor:
-        made = wrapped(local_of(self).detach(), self._spec, DTensorParameter)
-        return made.requires_grad_(requires_grad)
+        return marked(wrapped(local_of(self).detach(), self._spec), True).requires_grad_(requires_grad)
 
     def _adopt(self, t: Tensor) -> Tensor:
         """Return an optimizer state of the shard's shape as a DTensor with this parameter's placements."""
@@ -294,7 +293,7 @@ class DTensor(Tensor):
     @data.setter
     def data(self, value: Any) -> None:
         with switched_off():
-            _DATA.__set__(self, local_of(value))
+            self._set_data(local_of(value))
         self._spec = value._spec
 
     def detach(self) -> DTensor:
@@ -303,29 +302,29 @@ class DTensor(Tensor):
 
     def __deepcopy__(self, memo: dict) -> Any:
         if id(self) not in memo:
-            made = wrapped(local_of(self).detach().clone(), self._spec, type(self))
-            memo[id(self)] = made.requires_grad_(self.requires_grad)
+            made = wrapped(local_of(self).detach().clone(), self._spec)
+            memo[id(self)] = marked(made, self._is_parameter).requires_grad_(self.requires_grad)
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _rebuilt, (local_of(self).detach(), self._spec, type(self) is DTensorParameter, self.requires_grad)
+        return _rebuilt, (local_of(self).detach(), self._spec, self._is_parameter, self.requires_grad)
 
 
-_GRAD, _DATA, _REGISTER_HOOK = Tensor.__dict__["grad"], Tensor.__dict__["data"], Tensor.register_hook      # type: ignore[attr-defined]
+_GRAD, _REGISTER_HOOK = Tensor.__dict__["grad"], Tensor.register_hook      # type: ignore[attr-defined]
 
 
-class DTensorParameter(DTensor, Parameter):
-    """A DTensor that is a parameter of a module."""
-
-    def __new__(cls, data: DTensor, requires_grad: bool = True) -> Any:
-        return data._as_parameter(requires_grad)
+def marked(t: Any, is_parameter: bool) -> Any:
+    """Make ``isinstance(t, Parameter)`` true, if ``is_parameter``. The class stays DTensor, as in PyTorch."""
+    if is_parameter:
+        t._is_param = t._is_parameter = True
+    return t
 
 
 def _rebuilt(local: Tensor, spec: Layout, is_parameter: bool, requires_grad: bool) -> Tensor:
-    return wrapped(local, spec, DTensorParameter if is_parameter else DTensor).requires_grad_(requires_grad)
+    return marked(wrapped(local, spec), is_parameter).requires_grad_(requires_grad)
 
 
-def wrapped(local: Tensor, spec: Layout, cls: type = DTensor) -> Any:
+def wrapped(local: Tensor, spec: Layout) -> Any:
     """Turn ``local``, a tensor without other references, into a DTensor. The first call makes handwritten functions dispatch
     DTensors.
     """
@@ -333,7 +332,7 @@ def wrapped(local: Tensor, spec: Layout, cls: type = DTensor) -> Any:
         importlib.import_module("jtorch._parallel.calls")
         intercept_written()
     made: Any = local
-    made.__class__ = cls
+    made.__class__ = DTensor
     made._spec = spec
     return made
 

@@ -8,7 +8,7 @@ import pytest
 from process_programs import launched, text_of, written
 
 FAST = [("collectives.py", 2)]
-SLOW = [(f"{name}.py", 2) for name in ("ddp", "dtensor", "gradients", "tensor_parallel", "fsdp", "pipelining")]
+SLOW = [(f"{name}.py", 2) for name in ("ddp", "dtensor", "gradients", "tensor_parallel", "fsdp", "starts", "pipelining")]
 NIGHTLY = [*[(f"{name}.py", 2) for name in ("comm_hooks", "device_mesh", "data_parallel", "fsdp_wrapper")],
            *[(f"{name}.py", 4) for name in ("collectives", "comm_hooks", "device_mesh", "dtensor", "tensor_parallel", "fsdp", "pipelining",
                                             "pipelining_traced")]]

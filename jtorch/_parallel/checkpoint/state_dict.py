@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import jtorch.distributed as dist
-from jtorch._api.functions import zeros_like
+from jtorch._api.functions import empty, zeros_like
+from jtorch._base import warned
 from jtorch._base.pytree import tree_map
 from jtorch._parallel.create import distribute_tensor
 from jtorch._parallel.dtensor import DTensor
 from jtorch._parallel.full_tensor import full_tensor
-from jtorch.nn.modules.module import Module
+from jtorch.dtype import dtype
+from jtorch.nn.modules.module import Module, _IncompatibleKeys
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
@@ -24,10 +26,12 @@ class StateDictOptions:
         full_state_dict: whether to gather whole tensors.
         cpu_offload: whether only the first rank gets the whole tensors.
         ignore_frozen_params: whether to omit parameters that do not require grad.
-        keep_submodule_prefixes: accepted and ignored.
+        keep_submodule_prefixes: whether names keep the prefix of a submodule in ``submodules``.
         strict: whether missing and unexpected names are errors.
         broadcast_from_rank0: whether only the first rank has the state dict to load.
         flatten_optimizer_state_dict: whether an optimizer's state dict is flat.
+        dsd_fqn_modifiers: the name of a method by which modules rename their entries; a module with such a method raises
+            NotImplementedError.
 
     """
 
@@ -38,6 +42,7 @@ class StateDictOptions:
     strict: bool = True
     broadcast_from_rank0: bool = False
     flatten_optimizer_state_dict: bool = False
+    dsd_fqn_modifiers: str = "_fqn_modifiers"
 
 
 def _plain_name(name: str) -> str:
@@ -46,8 +51,10 @@ def _plain_name(name: str) -> str:
         if name.startswith(("module.", "_fsdp_wrapped_module.", "_orig_mod.")) or "_fsdp_wrapped_module" in name else name
 
 
-def _checked(options: StateDictOptions | None) -> StateDictOptions:
+def _checked(model: Module, options: StateDictOptions | None) -> StateDictOptions:
     options = options or StateDictOptions()
+    if any(hasattr(m, options.dsd_fqn_modifiers) for m in model.modules()):
+        raise NotImplementedError(f"StateDictOptions: modules with {options.dsd_fqn_modifiers}() are not built")
     if options.broadcast_from_rank0 and not options.full_state_dict:
         raise ValueError("full_state_dict must be True when broadcast_from_rank0 is True.")
     return options
@@ -72,7 +79,7 @@ def get_model_state_dict(model: Module, *, submodules: set | None = None,
 
     Args:
         model: the module; names lose the prefixes of wrappers.
-        submodules: not built.
+        submodules: the submodules whose entries are returned; all, if None. Deprecated.
         options: the options.
 
     Returns:
@@ -83,21 +90,32 @@ def get_model_state_dict(model: Module, *, submodules: set | None = None,
     ['weight', 'bias']
 
     """
-    options = _checked(options)
-    if submodules:
-        raise NotImplementedError("get_model_state_dict: submodules is not built; give the submodule as the model")
-    frozen = {n for n, p in model.named_parameters() if not p.requires_grad} if options.ignore_frozen_params else set()
+    options = _checked(model, options)
+    frozen = {_plain_name(n) for n, p in model.named_parameters() if not p.requires_grad and options.ignore_frozen_params}
     with no_grad():
-        found = {_plain_name(n): t.detach() if isinstance(t, Tensor) else t for n, t in _entries(model).items()
-                 if n not in frozen}
-        return _apply_options(found, options)
+        found = {_plain_name(n): t.detach() if isinstance(t, Tensor) else t for n, t in _entries(model).items()}
+        if submodules:
+            found = _of_submodules(found, _prefixes(model, submodules), options.keep_submodule_prefixes)
+        return _apply_options({n: t for n, t in found.items() if n not in frozen}, options)
 
 
-def _like(value: Any, target: Any) -> Any:
+def _prefixes(model: Module, submodules: Iterable) -> list[str]:
+    warned.warn("Getting submodules only model/optim state_dict is deprecated and will be removed in 2.5. This feature can be "
+                "achieved by manually filtering out the state_dict returned from get_state_dict.", FutureWarning)
+    wanted = set(submodules)
+    return [f"{_plain_name(n)}." for n, m in model.named_modules() if m in wanted]
+
+
+def _of_submodules(found: dict[str, Any], prefixes: list[str], keep: bool) -> dict[str, Any]:
+    """Return the entries of some submodules."""
+    return {n if keep else n[len(p):]: t for n, t in found.items() for p in prefixes if n.startswith(p)}
+
+
+def _like(value: Any, target: Any, source: int | None = None) -> Any:
     """Shard a whole tensor as its target is; return other values unchanged."""
     if not isinstance(target, DTensor) or isinstance(value, DTensor) or not isinstance(value, Tensor):
         return value
-    return distribute_tensor(value.detach(), target.device_mesh, target.placements, src_data_rank=None)
+    return distribute_tensor(value.detach(), target.device_mesh, target.placements, src_data_rank=source)
 
 
 def _broadcast_tree(tree: Any, options: StateDictOptions) -> Any:
@@ -121,13 +139,53 @@ def set_model_state_dict(model: Module, model_state_dict: dict[str, Any], *, opt
         The missing and unexpected keys.
 
     """
-    options = _checked(options)
-    given = _broadcast_tree(model_state_dict, options)
+    options = _checked(model, options)
+    given = _by_names(model, model_state_dict)
+    if not given and not options.broadcast_from_rank0:
+        if options.strict and not options.ignore_frozen_params and not (options.cpu_offload and options.full_state_dict):
+            raise RuntimeError("The option indicates that model state_dict is required to save or load, but model state_dict is "
+                               f"empty.rank = dist.get_rank()={dist.get_rank()}.")
+        return _IncompatibleKeys({}, {})        # type: ignore[arg-type]
     targets = _entries(model)
     named = {_plain_name(n): n for n in targets}
     with no_grad():
-        return Module.load_state_dict(model, {named.get(k, k): _like(v, targets.get(named.get(k, k))) for k, v in given.items()},
-                                      strict=options.strict)
+        found = {named.get(k, k): v for k, v in given.items()}
+        if options.full_state_dict:
+            found = _distributed(found, targets, options)
+        assigns = options.full_state_dict and any(isinstance(t, Tensor) and t.is_meta and t.dim() for t in targets.values())
+        return Module.load_state_dict(model, found, strict=options.strict, assign=assigns)
+
+
+def _by_names(model: Module, given: dict) -> dict[str, Any]:
+    """Return a state dict by names, also for one by submodules."""
+    if not given or not isinstance(next(iter(given)), Module):
+        return given
+    warned.warn("Passing model_state_dict as a ``Dict[nn.Module, Dict[str, Any]]``is deprecated and will be removed in 2.5. If "
+                "you need this feature, please preprocess the model_state_dict to achieve the same functionality.", FutureWarning)
+    prefixes = {m: f"{_plain_name(n)}." for n, m in model.named_modules()}
+    return {prefixes[m] + k: v for m, part in given.items() for k, v in part.items()}
+
+
+def _distributed(given: dict[str, Any], targets: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
+    """Return whole tensors sharded as the model's are. The model's own entries stand for those that are not given."""
+    if not options.broadcast_from_rank0:
+        return {**targets, **{k: _like(v, targets.get(k), 0) for k, v in given.items()}}
+    sent = {k: (tuple(v.shape), v.dtype) if isinstance(v, Tensor) and v.dim() else v for k, v in given.items()}
+    told: list[Any] = [sent]
+    dist.broadcast_object_list(told, 0)
+    made = {k: _from_first(given.get(k), v, targets.get(k)) for k, v in told[0].items()}
+    kept = {} if options.strict else targets
+    mine = {**made, **given} if dist.get_rank() == 0 else {}
+    return {**mine, **kept, **{k: v for k, v in made.items() if k in targets}}
+
+
+def _from_first(value: Any, told: Any, target: Any) -> Any:
+    """Return the first rank's value on each rank: of a tensor of one or more dims, this rank's shard."""
+    if not (isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], dtype)):
+        return told
+    whole = value.detach().contiguous() if dist.get_rank() == 0 else empty(told[0], dtype=told[1])
+    dist.broadcast(whole, 0)
+    return _like(whole, target)
 
 
 # ---------------------------------------------------------------- optimizers
@@ -171,7 +229,7 @@ def get_optimizer_state_dict(model: Module, optimizers: Any, *, submodules: set 
         The states and groups by parameter names.
 
     """
-    options, of = _checked(options), _names(model)
+    options, of = _checked(model, options), _names(model)
     made: dict[str, Any] = {"state": {}, "param_groups": []}
     for optimizer in _optimizers(optimizers):
         _init_optim_state(optimizer)
@@ -200,7 +258,7 @@ def set_optimizer_state_dict(model: Module, optimizers: Any, optim_state_dict: d
         options: the options.
 
     """
-    options, of = _checked(options), _names(model)
+    options, of = _checked(model, options), _names(model)
     given = _broadcast_tree(optim_state_dict, options)
     for optimizer in _optimizers(optimizers):
         _init_optim_state(optimizer)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch._base.pytree import tree_map
+from jtorch._parallel.dtensor import DTensor
 from jtorch._parallel.fsdp.group import ParameterGroup, ShardedParameter
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy, OffloadPolicy
 from jtorch._parallel.placements import Shard
@@ -130,6 +131,13 @@ class UnshardHandle:
         """Do nothing: the parameters are gathered when ``unshard`` returns."""
 
 
+def _not_built(name: str) -> Callable:
+    def method(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(f"FSDPModule.{name} is not built")
+    method.__name__, method.__doc__ = name, "Raise NotImplementedError: the method is not built."
+    return method
+
+
 class FSDPModule:
     """The base class that ``fully_shard`` adds to a module's class. See torch.distributed.fsdp.FSDPModule."""
 
@@ -183,7 +191,9 @@ class FSDPModule:
         """Do nothing: no work waits for the last backward."""
 
     def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
-        """Do nothing: gathered parameters are always freed after backward."""
+        """Accept True: gathered parameters are always freed after backward; NotImplementedError for False."""
+        if not reshard_after_backward:
+            raise NotImplementedError("set_reshard_after_backward(False) is not built: parameters are freed after backward")
 
     def set_modules_to_forward_prefetch(self, modules: list) -> None:
         """Check the modules; no parameters are prefetched."""
@@ -194,7 +204,26 @@ class FSDPModule:
         _check_sharded(modules)
 
     def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
-        """Do nothing: backward gathers parameters when it needs them."""
+        """Accept True: backward gathers parameters when it needs them; NotImplementedError for False."""
+        if not unshard_in_backward:
+            raise NotImplementedError("set_unshard_in_backward(False) is not built: backward gathers what it needs")
+
+    def set_force_sum_reduction_for_comms(self, enable: bool) -> None:
+        """Do nothing: gradients are always summed over ranks, and then divided."""
+
+    def _set_unshard_async_op(self, async_op: bool) -> None:
+        """Do nothing: parameters are gathered when ``unshard`` returns."""
+
+    reset_iter_state = _not_built("reset_iter_state")
+    set_all_reduce_hook = _not_built("set_all_reduce_hook")
+    set_allocate_memory_from_process_group_for_comm = _not_built("set_allocate_memory_from_process_group_for_comm")
+    set_custom_all_gather = _not_built("set_custom_all_gather")
+    set_custom_reduce_scatter = _not_built("set_custom_reduce_scatter")
+    set_post_optim_event = _not_built("set_post_optim_event")
+    set_reduce_scatter_max_input_buffers = _not_built("set_reduce_scatter_max_input_buffers")
+    set_reduce_scatter_unused_params = _not_built("set_reduce_scatter_unused_params")
+    set_symm_mem_for_comm = _not_built("set_symm_mem_for_comm")
+    set_separate_reduce_scatter_group = _not_built("set_separate_reduce_scatter_group")
 
     def __deepcopy__(self, memo: dict) -> Any:
         raise AssertionError("FSDP does not support deepcopy. Please use state dict for serialization.")
@@ -325,6 +354,14 @@ def _install(module: Module, state: _State) -> None:
     module.__class__ = _class_of(type(module))      # type: ignore[assignment,arg-type]
     module.register_forward_pre_hook(state.before, prepend=True, with_kwargs=True)
     module.register_forward_hook(lambda mod, args, output: state.after(mod, args, output), always_call=True)
+    module.register_load_state_dict_post_hook(lambda mod, keys: _check_loaded(state.group))
+
+
+def _check_loaded(group: Any) -> None:
+    """Raise PyTorch's error if a state dict has put plain tensors in the place of shards."""
+    for p in group.params:
+        if not isinstance(p.sharded, DTensor):
+            raise AttributeError(f"'{type(p.sharded).__name__}' object has no attribute '_local_tensor'")
 
 
 def register_fsdp_forward_method(module: Module, method_name: str) -> None:

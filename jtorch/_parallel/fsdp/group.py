@@ -27,7 +27,7 @@ class ShardedParameter:
         # The layout over the mesh of tensor parallel, if the parameter is a DTensor already.
         self.inner: Layout | None = given._spec if isinstance(given, DTensor) else None
         whole = local_of(given).detach()
-        self.shape, self.dtype = tuple(whole.shape), whole.dtype
+        self.shape = tuple(whole.shape)
         self.group = mesh.get_group(mesh.ndim - 1)
         n = self.group.size()
         if dim and self.shape[dim] % n:
@@ -57,6 +57,11 @@ class ShardedParameter:
         """The parameter that users see, which is the shard."""
         module, name = self.places[0]
         return module._parameters[name]
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the shard, which conversions of the module change."""
+        return self.sharded.dtype
 
     def elements(self) -> int:
         """Return the number of elements that each rank sends, with padding."""

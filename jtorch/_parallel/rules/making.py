@@ -1,15 +1,18 @@
-"""Random numbers and tensors like others: each rank takes its shard of what one process would draw."""
+"""Random numbers, which each rank draws for its own shard as PyTorch does on CPUs, and tensors like others."""
 from __future__ import annotations
 
 from typing import Any
 
-from jtorch._api.functions import empty, ones
+import jtorch.distributed as dist
+from jtorch._api.functions import empty
 from jtorch._api.torch_function import switched_off
+from jtorch._base import warned
 from jtorch._parallel.dtensor import DTensor, local_of, moved, wrapped
 from jtorch._parallel.layout import Layout, contiguous_stride, of_gradient
 from jtorch._parallel.placements import Partial, Replicate
 from jtorch._parallel.redistribute import redistribute_without_gradient
 from jtorch._parallel.rules.arguments import argument, handler
+from jtorch.no_grad import no_grad
 
 
 def part_of(full: Any, spec: Layout) -> Any:
@@ -22,40 +25,60 @@ def _drawn(spec: Layout) -> Layout:
     return Layout(spec.mesh, of_gradient(spec.placements), spec.shape, spec.stride)
 
 
+def _warn() -> None:
+    warned.warn("DTensor random operators may not have complete support on cpu device mesh")
+
+
 @handler("normal", "uniform", "bernoulli", "exponential", "random", "cauchy", "log_normal", "geometric")
 def draw(func: Any, args: tuple, kwargs: dict) -> Any:
-    """Fill a tensor with random numbers, in place."""
-    x, name = args[0], func.__name__
-    if not isinstance(x, DTensor) or not name.endswith("_"):
+    """Fill each rank's shard with random numbers, in place."""
+    x = args[0]
+    if not isinstance(x, DTensor) or not func.__name__.endswith("_"):
         return NotImplemented
+    if not x.is_meta:
+        _warn()
     with switched_off():
-        full = func(empty(x._spec.shape, dtype=x.dtype), *args[1:], **kwargs)
-        local_of(x).copy_(part_of(full, x._spec))
+        func(*args, **kwargs)
     return x
 
 
 @handler("rand_like", "randn_like", "randint_like")
 def draw_like(func: Any, args: tuple, kwargs: dict) -> Any:
     """Return a tensor of random numbers with the argument's shape."""
-    spec = _drawn(args[0]._spec)
+    _warn()
     with switched_off():
-        full = func(empty(spec.shape, dtype=args[0].dtype), *args[1:], **kwargs)
-        return wrapped(part_of(full, spec).clone(), spec)
+        return wrapped(func(local_of(args[0]), *args[1:], **kwargs), _drawn(args[0]._spec))
 
 
 @handler("dropout", "native_dropout")
 def dropout(func: Any, args: tuple, kwargs: dict) -> Any:
-    """Drop the elements that one process would drop."""
+    """Drop elements of each rank's shard."""
     x, training = args[0], argument(args, kwargs, 2, "training", default=True)
     p = argument(args, kwargs, 1, "p", default=0.5)
     if not isinstance(x, DTensor) or getattr(func, "__name__", "") != "dropout":
         return NotImplemented
     if not training or p == 0:
         return x * 1.0
+    _warn()
     spec = _drawn(x._spec)
     with switched_off():
-        mask = part_of(func(ones(spec.shape, dtype=x.dtype), p, True), spec)
-    return x * wrapped(mask.clone(), spec)
+        return wrapped(func(local_of(moved(x, spec.placements)), p, True), spec)
+
+
+@handler("eye_", "orthogonal_", "dirac_", "sparse_")
+def fill_whole(func: Any, args: tuple, kwargs: dict) -> Any:
+    """Fill a DTensor by a function of ``nn.init`` whose elements depend on each other; the first rank's numbers are used."""
+    x = argument(args, kwargs, 0, "tensor")
+    if x.is_meta:
+        return x
+    spec = x._spec
+    with switched_off(), no_grad():
+        full = empty(spec.shape, dtype=x.dtype)
+        func(full, *args[1:], **{k: v for k, v in kwargs.items() if k != "tensor"})
+        for i in range(spec.mesh.ndim):
+            dist.broadcast(full, group=spec.mesh.get_group(i), group_src=0)
+        local_of(x).copy_(part_of(full, _drawn(spec)))
+    return x
 
 
 @handler("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor")

@@ -10,7 +10,7 @@ from typing import Any
 
 from jtorch._api.meshes import brought, is_on_mesh, keep_laid, laid, spec_of, taken
 from jtorch._api.torch_function import as_subclass, intercept_written, state, switched_off
-from jtorch._parallel.dtensor import DTensor, DTensorParameter
+from jtorch._parallel.dtensor import DTensor, marked
 from jtorch._parallel.layout import Layout, Placements, normalized
 from jtorch._parallel.placements import Partial, Placement, Replicate
 from jtorch._parallel.spmd.layout import placements_of, says_all, spec_for
@@ -182,7 +182,7 @@ class SPMDTensor(DTensor):
     # ------------------------------------------------------------ parameters, copies and pickling
 
     def _as_parameter(self, requires_grad: bool) -> Any:
-        return wrapped(self.data, self._mesh, SPMDTensorParameter).requires_grad_(requires_grad)
+        return marked(wrapped(self.data, self._mesh), True).requires_grad_(requires_grad)
 
     def _adopt(self, t: Tensor) -> Tensor:
         """Return an optimizer state of this shape as a DTensor with this parameter's sharding."""
@@ -195,12 +195,12 @@ class SPMDTensor(DTensor):
 
     def __deepcopy__(self, memo: dict) -> Any:
         if id(self) not in memo:
-            made = wrapped(self.data.clone(), self._mesh, type(self))      # type: ignore[attr-defined]
-            memo[id(self)] = made.requires_grad_(self.requires_grad)
+            made = wrapped(self.data.clone(), self._mesh)      # type: ignore[attr-defined]
+            memo[id(self)] = marked(made, self._is_parameter).requires_grad_(self.requires_grad)
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _rebuilt, (self._whole(), self.device_mesh, self.placements, type(self) is SPMDTensorParameter, self.requires_grad)
+        return _rebuilt, (self._whole(), self.device_mesh, self.placements, self._is_parameter, self.requires_grad)
 
 
 for _name in _AS_TENSORS:
@@ -208,11 +208,7 @@ for _name in _AS_TENSORS:
 _GRAD, _DATA, _REGISTER_HOOK = Tensor.__dict__["grad"], Tensor.__dict__["data"], Tensor.register_hook      # type: ignore[attr-defined]
 
 
-class SPMDTensorParameter(SPMDTensor, DTensorParameter):
-    """An SPMDTensor that is a parameter of a module."""
-
-
-def wrapped(t: Tensor, mesh: DeviceMesh, cls: type = SPMDTensor) -> Any:
+def wrapped(t: Tensor, mesh: DeviceMesh) -> Any:
     """Turn ``t``, a tensor on a mesh without other references, into a DTensor. The first call makes handwritten functions
     dispatch them.
     """
@@ -220,7 +216,7 @@ def wrapped(t: Tensor, mesh: DeviceMesh, cls: type = SPMDTensor) -> Any:
         importlib.import_module("jtorch._parallel.spmd.calls")
         intercept_written()
     made: Any = t
-    made.__class__ = cls
+    made.__class__ = SPMDTensor
     made._mesh = mesh
     return made
 
@@ -239,7 +235,7 @@ def distributed(t: Tensor, mesh: DeviceMesh, placements: Placements) -> SPMDTens
 
 def _rebuilt(whole: Tensor, mesh: DeviceMesh, placements: Placements, is_parameter: bool, requires_grad: bool) -> Tensor:
     made = distributed(whole, mesh, placements)
-    return wrapped(made, mesh, SPMDTensorParameter if is_parameter else SPMDTensor).requires_grad_(requires_grad)
+    return marked(wrapped(made, mesh), is_parameter).requires_grad_(requires_grad)
 
 
-__all__ = ["Parameter", "SPMDTensor", "SPMDTensorParameter", "distributed", "wrapped"]
+__all__ = ["Parameter", "SPMDTensor", "distributed", "wrapped"]

@@ -39,7 +39,8 @@ def convert(module: Any, name: str, fn: Callable[[Tensor], Tensor]) -> None:
 def _in_place(module: Any, name: str, param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
     with no_grad():
         new = fn(param)
-        if (new.device.type == "meta") != (param.device.type == "meta"):
+        # A class with parameters of its own sets data of any device.
+        if new._as_parameter is None and (new.device.type == "meta") != (param.device.type == "meta"):
             _anew(module, name, param, new, fn)
             return
         grad = param._grad

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from jtorch._api import functions
 from jtorch._api.settings import typename
 from jtorch._base import warned
 from jtorch.nn.modules._conversion import convert
@@ -27,7 +28,6 @@ from jtorch.nn.modules._hooks import (
     registered,
 )
 from jtorch.nn.modules._hooks import _WrappedHook as _WrappedHook
-from jtorch.nn.modules._make import empty
 from jtorch.nn.modules._state import EXTRA as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (PyTorch's name)
 from jtorch.nn.modules._state import StateMethods
 from jtorch.nn.modules._state import _IncompatibleKeys as _IncompatibleKeys
@@ -367,12 +367,21 @@ class Module(HookMethods, StateMethods):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
         if dtype is not None and dtype.is_complex:
             warned.warn(_COMPLEX)
-        return self._apply(lambda t: t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None,
-                                          memory_format=memory_format if memory_format and t.dim() in (4, 5) else None))
+
+        def moved(t: Tensor) -> Tensor:
+            try:
+                return t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None,
+                            memory_format=memory_format if memory_format and t.dim() in (4, 5) else None)
+            except NotImplementedError as error:
+                if str(error) != "Cannot copy out of meta tensor; no data!":
+                    raise
+                raise NotImplementedError(f"{error} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when "
+                                          "moving module from meta to a different device.") from None
+        return self._apply(moved)
 
     def to_empty(self, *, device: Any, recurse: bool = True):
         """Move to a device without copying elements, which become zeros. See torch.nn.Module.to_empty."""
-        return self._apply(lambda t: empty(*t.shape, device=device or t.device, dtype=t.dtype), recurse=recurse)
+        return self._apply(lambda t: functions.empty_like(t, device=device), recurse=recurse)
 
     def cuda(self, device: Any = None):
         """Move parameters and buffers to a GPU."""
