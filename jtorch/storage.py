@@ -56,7 +56,7 @@ class Storage:
     sliced = 0              # counts the rows that indices have read
     offsets: dict[tuple, int] | None = None      # maps the length of a slice of rows to the first offset seen
     parts: set[tuple] | None = None     # the slices of other dims that were read: see ``_is_taken_apart`` in _api/indexing.py
-    places: set[tuple] | None = None    # the first geometries that were written: see ``_write_part``
+    places: set[tuple] | None = None    # the first geometries that were written: see ``_is_written_at_once``
     rows: Any = None        # the geometry that all rows share, once many were read: see ``_part_of`` in _api/indexing.py
 
     def __init__(self, value: Value):
@@ -306,6 +306,33 @@ def show(t: Tensor, s: Storage, view: View | None) -> None:
     t._storage, t._view = s, view
 
 
+def write_part(t: Tensor, part: tuple[Aval, tuple[int, ...], int], value: Value | np.ndarray) -> bool:
+    """Write to a part (aval, strides, offset) of the tensor's storage, which autograd does not track.
+
+    An array is written at once, and may have no dims. Return False, and change nothing, if another function has to write.
+    """
+    s = t._storage
+    if s.host is not None or s.order is not None or s.saved or s.has_separate_version or s.aval.traced \
+            or overlaps(part[0].shape, part[1]):
+        return False
+    drop_view_cache(t)
+    will_be_written(t)
+    if value.__class__ is not Value:
+        if not write_at(s, *part, value):
+            return False
+    elif not _is_written_at_once(s, part, value):       # type: ignore[arg-type]
+        _record_write(s, part, value)       # type: ignore[arg-type]
+    count_write(t)
+    return True
+
+
+def _record_write(s: Storage, part: tuple[Aval, tuple[int, ...], int], value: Value) -> None:
+    """Write a value to a part of a storage as a call of the trace."""
+    aval, stride, offset = part
+    call = engine.call_of(WRITE, (T, T, aval.shape, stride, offset, aval.dtype))
+    s.value = engine.record_over(call, (s.value or s.content(), value))
+
+
 def count_write(t: Tensor) -> None:
     """Increase the tensor's version, as after a write."""
     (t._counter or t._storage).version += 1
@@ -418,31 +445,42 @@ def sharing(s: Storage) -> list:
     return [o for o in (*holders, *owners) if getattr(o, "_storage", None) is s and hasattr(o, "_view")]
 
 
-MANY_PLACES = 64        # written geometries of a storage; with a larger number more writes are recorded as calls
+MANY_PLACES = 64        # geometries that recorded calls write; with a larger number more writes are recorded as calls
 
 
-def _write_part(s: Storage, view: View, value: Value) -> bool:
-    """Write to part of a storage with NumPy instead of a recorded call. Return whether that was possible.
+def _is_written_at_once(s: Storage, part: tuple[Aval, tuple[int, ...], int], value: Value) -> bool:
+    """Write a value to part of a storage at once with NumPy, and return whether that was possible and right.
 
-    A key-value cache or a replay buffer is written at a new offset each time. Each offset would be a call of its own, which never
-    recurs in a trace. After many offsets the new content therefore enters the trace as an input, as in ``host_slice``.
+    A value that belongs to no trace is written at once. So is one of this trace, after many geometries: a key-value cache or
+    a replay buffer is written at a new offset each time, and a call for each offset would never recur. The new content enters
+    the trace as an input, as in ``host_slice``.
     """
-    if s.value is None or s.value.array is None or value.array is None or s.value.born is engine.current():
+    if value.array is None or value.aval is not part[0] or not part[0].numel or overlaps(part[0].shape, part[1]):
         return False
-    key = view.aval, view.stride, view.offset
-    s.places = s.places or set()
-    if key in s.places or len(s.places) < MANY_PLACES:
-        s.places.add(key)
+    if value.born is engine.current():
+        s.places = s.places or set()
+        if part in s.places or len(s.places) < MANY_PLACES:
+            s.places.add(part)
+            return False
+    return write_at(s, *part, engine.host_array(value))
+
+
+def write_at(s: Storage, aval: Aval, stride: tuple[int, ...], offset: int, array: Any) -> bool:
+    """Write an array, or a number, to a geometry of the storage at once with NumPy.
+
+    Return False, and change nothing, if that is impossible: the content belongs to the current trace, is not on the CPU, or has
+    another dtype. The caller counts the write.
+    """
+    if s.value is None or s.value.array is None or s.value.born is engine.current() or s.aval.device is not CPU \
+            or s.aval.traced or aval.np != s.aval.np or not aval.np.isbuiltin:
         return False
-    if s.aval.device is not CPU or s.aval.traced or value.aval is not view.aval or view.aval.np != s.aval.np \
-            or not s.aval.np.isbuiltin or not view.aval.numel or overlaps(view.aval.shape, view.stride):
-        return False
-    array = s.value.array if _is_spare(s) else np.array(engine.host_array(s.value), order="C")
-    width = s.aval.np.itemsize
-    shown = np.ndarray(view.aval.shape, s.aval.np, array, view.offset * width, [n * width for n in view.stride])
-    shown[...] = engine.host_array(value)
-    s.value = Value(s.aval, array)
+    is_spare = _is_spare(s)
+    own = s.value.array if is_spare else np.array(engine.host_array(s.value), order="C")
+    width = aval.np.itemsize
+    np.ndarray(aval.shape, aval.np, own, offset * width, [n * width for n in stride])[...] = array
+    s.value = Value(s.aval, own)
     engine.stats.counters.parts_written += 1
+    engine.stats.counters.overwritten += is_spare
     return True
 
 
@@ -483,9 +521,9 @@ def write(t: Tensor, value: Value) -> None:
     else:
         drop_view_cache(t)
         will_be_written(t)
-        if not _write_part(storage, view, value):
-            call = engine.call_of(WRITE, (T, T, *view.key()))
-            storage.value = engine.record_over(call, (storage.value or storage.content(), value))
+        part = view.aval, view.stride, view.offset
+        if not _is_written_at_once(storage, part, value):
+            _record_write(storage, part, value)
         view.value = None if overlaps(view.aval.shape, view.stride) else value
     if view is not None:
         view.generation = storage.generation if storage.host is None else -1

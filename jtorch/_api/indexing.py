@@ -372,6 +372,8 @@ def _bound(x: Any) -> int:
 
 def setitem(t: Tensor, index: Any, value: Any) -> None:
     """Do ``t[index] = value``."""
+    if _is_written(t, index, value):
+        return
     if index.__class__ is int and isinstance(value, Tensor) and _is_row(t, index, value):
         check_inplace(value, tracked=False, once=False)
         storage.count_write(value)      # only the version shows the write
@@ -408,6 +410,71 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
         overridden.fill_(viewed, value)
     else:
         _assign(viewed, value)
+
+
+def _is_written(t: Tensor, index: Any, value: Any) -> bool:
+    """Write to basic indices without making a view, and return whether that was possible.
+
+    All unusual cases, and those that PyTorch refuses, return False.
+    """
+    if seam.aten is not None or tangents.opened or t._inference or (mode.grad and requires_grad(t)):
+        return False
+    part = _part_at(t, index if index.__class__ is tuple else (index,))
+    if part is None:
+        return False
+    given = _value_for(t, part[0], value) if isinstance(value, Tensor) else _number_of(part[0], value)
+    return given is not None and storage.write_part(t, part, given)
+
+
+def _part_at(t: Tensor, items: tuple) -> tuple[engine.Aval, tuple[int, ...], int] | None:
+    """Return (aval, strides, offset) of the part of a tensor at ints and slices; None for other indices."""
+    size, stride, offset = storage.geometry_of(t)
+    if len(items) > len(size):
+        return None
+    shape, strides = [], []
+    for item, n, apart in zip(items, size, stride, strict=False):
+        if item.__class__ is int:
+            if not -n <= item < n:
+                return None
+            offset += item % n * apart
+        elif item.__class__ is slice:
+            if not _is_plain_slice(item):
+                return None
+            start, stop, step = item.indices(n)
+            shape.append(len(range(start, stop, step)))
+            strides.append(apart * step)
+            offset += start * apart
+        else:
+            return None
+    own, left = storage.aval_of(t), len(items)
+    shown = (*shape, *size[left:])
+    return (engine.aval_of(shown, own.np, own.device), (*strides, *stride[left:]), offset) if 0 not in shown else None
+
+
+def _is_plain_slice(s: slice) -> bool:
+    return all([x is None or x.__class__ is int for x in (s.start, s.stop, s.step)]) and (s.step is None or s.step > 0)
+
+
+def _value_for(t: Tensor, aval: engine.Aval, value: Tensor) -> engine.Value | None:
+    """Return the value of a tensor that fits a part of ``t``; None if it has to be cast, broadcast, moved or tracked."""
+    if storage.aval_of(value) is not aval or value._storage is t._storage or (mode.grad and requires_grad(value)):
+        return None
+    view = value._view
+    part = None if view is None else storage.host_slice(value._storage, aval, view.stride, view.offset, bool(view.in_order))
+    return value_of(value) if part is None else part
+
+
+def _number_of(aval: engine.Aval, value: Any) -> Any:
+    """Return a number as an array of a dtype that can hold it; None if the number needs a check or a cast."""
+    kind = aval.np.kind
+    if (kind == "f" and value.__class__ in (int, float) and aval.np.itemsize >= 4 and abs(value) < _SAFE) \
+            or (kind == "b" and value.__class__ is bool) or (aval.np == np.int64 and value.__class__ is int
+                                                            and abs(value) < _SAFE):
+        return np.array(value, aval.np)
+    return None
+
+
+_SAFE = 1 << 62     # smaller numbers fit float32, float64 and int64
 
 
 def _lifted(value: Tensor) -> Tensor:

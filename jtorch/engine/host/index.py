@@ -18,6 +18,11 @@ from jtorch.engine.host.rules import Equation, highest, in_copy, ints, kind, low
 FEW = 16
 
 
+def is_large_for(elements: int, written: int) -> bool:
+    """Return whether an array is so large for the elements that are written that a copy would take most of the time."""
+    return FEW * written <= elements
+
+
 @rule("dynamic_slice")
 def _dynamic_slice(e: Equation) -> Callable:
     require(len(e.ins) == 1 + len(e.shape))
@@ -221,7 +226,7 @@ def _scatter(e: Equation) -> Callable:
         else:
             combine.at(shown, tuple(places), updates)
         return x
-    if FEW * e.ins[2].size > e.ins[0].size:
+    if not is_large_for(e.ins[0].size, e.ins[2].size):
         return scatter
     return in_copy(write if permutation == sorted(permutation) else write_across)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from jtorch.engine import stats
 from jtorch.engine.host.attention import attended
+from jtorch.engine.host.indexed import MAKERS, checked, indexed
 from jtorch.engine.host.lists import joined, padded
 from jtorch.engine.host.parts import cut
 from jtorch.engine.host.places import read, written
@@ -22,7 +23,14 @@ _MAKERS = {
 
 def host_program(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
     """Return the host program of a call; None if its op is not in ``_MAKERS``, or its arguments are not of the usual kind."""
-    make = _MAKERS.get(op.name.removesuffix(".vjp"))
+    make = indexed if op.name in MAKERS else _MAKERS.get(op.name.removesuffix(".vjp"))
     made = make(op, template, avals) if make is not None and avals else None
+    stats.counters.untraced += made is not None
+    return made
+
+
+def check_program(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
+    """Return the host program that tells whether values of a call's arguments are wrong; None if it needs a JAX trace."""
+    made = checked(op, template, avals)
     stats.counters.untraced += made is not None
     return made
