@@ -351,6 +351,10 @@ def _float_to_int(old: np.dtype, new: np.dtype) -> Callable:
     low, above = old.type(info.min), old.type(float(info.max) + 1)     # both are powers of two (or 0), so exact
 
     def cast(x):
+        if new.itemsize >= 4 and new.kind == "i":
+            made = x.astype(new)        # Processors give the least integer, or the clamped one, for numbers outside.
+            if not made.size or np.minimum.reduce(made, None) > info.min:
+                return made
         inside = (x > low - 1) & (x < above)
         if inside.all():
             return x.astype(new)

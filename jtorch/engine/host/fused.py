@@ -303,7 +303,7 @@ class Merged:
 class Fused:
     """The function of a run. It takes arrays, and returns an array or a list of arrays."""
 
-    __slots__ = ("_code", "_kinds", "_outs", "_row", "_shape", "_source")
+    __slots__ = ("_code", "_copies", "_kinds", "_outs", "_row", "_shape", "_source")
 
     def __init__(self, run: Run, ins: list[int], outs: list[int]):
         is_flat = run.row is None and run.most == len(run.shape)
@@ -314,6 +314,7 @@ class Fused:
         are_rows = [run.numbers[run.made[o]] and spelled(a.shape) != run.shape for o, a in zip(outs, avals, strict=True)]
         keeps = [len(a.shape) == len(run.shape) for a in avals]
         self._outs = list(zip(are_rows, keeps, [np.dtype(a.dtype) for a in avals], strict=True))
+        self._copies = False        # whether an array was not contiguous before
         self._kinds = bytes([*[run.numbers[v] for v in ins], *are_rows])
         self._code = Assembler(run, ins, outs).program()
 
@@ -323,8 +324,10 @@ class Fused:
         outs = [np.empty((leading + (1,) * self._row if keeps else leading) if is_row else shape, dtype)
                 for is_row, keeps, dtype in self._outs]
         width, rows = (prod(shape[len(leading):]), prod(leading)) if self._row else (0, prod(shape))
+        given = map(np.ascontiguousarray, arrays) if self._copies else arrays
         try:
-            _onednn.fuse(self._code, width, rows, self._kinds, *arrays, *outs)
+            _onednn.fuse(self._code, width, rows, self._kinds, *given, *outs)
         except (BufferError, ValueError):       # an array is not contiguous
+            self._copies = True
             _onednn.fuse(self._code, width, rows, self._kinds, *map(np.ascontiguousarray, arrays), *outs)
         return outs[0] if len(outs) == 1 else outs

@@ -75,23 +75,29 @@ class _Layout:
         """Whether the only index is along the first dimension, so that whole rows are taken."""
         return self.lead == [0] == list(self.start_map) and not self.part
 
-    def positions(self, start: np.ndarray) -> list[np.ndarray | int]:
-        """Return an index for each dimension of ``lead``.
+    def positions(self) -> Callable[[np.ndarray], tuple]:
+        """Return a function that gives an index for each dimension of ``lead``.
 
-        ``start`` has the index vector as its last dimension, and is within the bounds.
+        The function takes the indices, whose last dimension is the index vector.
         """
         nb, npart = len(self.batch), len(self.part)
-        out: list[np.ndarray | int] = []
+        spread, several = self.batch + (1,) * npart, len(self.start_map) > 1
+        fixed: list[np.ndarray | int] = []
+        given = [self.start_map.index(d) if d in self.start_map else None for d in self.lead]
         for d in self.lead:
             at: np.ndarray | int = 0
-            if d in self.start_map:
-                at = start[..., self.start_map.index(d)].reshape(self.batch + (1,) * npart)
-            elif d in self.batching:
+            if d in self.batching and d not in self.start_map:
                 at = _along(self.batching[d], nb + npart, self.shape[d])
             if d in self.part:
                 at = at + _along(nb + self.part.index(d), nb + npart, self.sizes[d])
-            out.append(at)
-        return out
+            fixed.append(at)
+
+        def place(start: np.ndarray, k: int | None, at: np.ndarray | int) -> np.ndarray | int:
+            if k is None:
+                return at
+            chosen = (start[..., k] if several else start).reshape(spread)
+            return chosen if at.__class__ is int else chosen + at
+        return lambda start: tuple([place(start, k, at) for k, at in zip(given, fixed, strict=True)])
 
     def limits(self) -> np.ndarray:
         """Return the largest valid start for each element of the index vector."""
@@ -147,7 +153,7 @@ def _gather(e: Equation) -> Callable:
     if 0 in e.ins[0].shape or 0 in shape:
         return lambda x, i: np.full(shape, fill, dtype)
     unmoved, ordered, starts = permutation == sorted(permutation), axes == sorted(axes), _starts_within(layout.limits())
-    rows = layout.is_of_rows
+    rows, positions = layout.is_of_rows, layout.positions()
     before = layout.batch + (1,) * npart
     middle = layout.batch + tuple(sizes[d] for d in layout.part + layout.whole)
 
@@ -156,7 +162,7 @@ def _gather(e: Equation) -> Callable:
         if rows:
             out = x.take(start[..., 0], 0) if x.flags.c_contiguous else x[start[..., 0]]    # ``take`` copies all of a strided x
         else:
-            out = (x if unmoved else x.transpose(permutation))[tuple(layout.positions(start))]
+            out = (x if unmoved else x.transpose(permutation))[positions(start)]
         if inside is not None and fills:
             out = np.broadcast_to(out, middle)
             out = np.where(inside.reshape(before + (1,) * (out.ndim - len(before))), out, fill)
@@ -196,12 +202,12 @@ def _scatter(e: Equation) -> Callable:
     if 0 in operand or 0 in updates:
         return lambda x, i, u: x
 
-    of_rows = layout.is_of_rows
+    of_rows, positions = layout.is_of_rows, layout.positions()
 
     def lines(start, shape):
         if of_rows:
             return start[..., 0]
-        return np.broadcast_to(sum([p * s for p, s in zip(layout.positions(start), steps, strict=True)], np.intp(0)), shape)
+        return np.broadcast_to(sum([p * s for p, s in zip(positions(start), steps, strict=True)], np.intp(0)), shape)
 
     def write(out, indices, updates):
         (start, inside), updates = starts(indices), np.asarray(updates).transpose(to_middle)
@@ -216,15 +222,15 @@ def _scatter(e: Equation) -> Callable:
 
     def write_across(x, indices, updates):
         (start, inside), updates = starts(indices), np.asarray(updates).transpose(to_middle)
-        places = layout.positions(start)
+        places = positions(start)
         if inside is not None and mode != "CLIP":
             shape = updates.shape[:updates.ndim - len(tail)]
-            places, updates = [np.broadcast_to(p, shape)[inside] for p in places], updates[inside]
+            places, updates = tuple([np.broadcast_to(p, shape)[inside] for p in places]), updates[inside]
         shown = x.transpose(permutation)
         if combine is None:
-            shown[tuple(places)] = updates
+            shown[places] = updates
         else:
-            combine.at(shown, tuple(places), updates)
+            combine.at(shown, places, updates)
         return x
     if not is_large_for(e.ins[0].size, e.ins[2].size):
         return scatter
