@@ -4,7 +4,7 @@ from __future__ import annotations
 import time
 
 from jtorch.distributed.connections import Connections
-from jtorch.distributed.errors import DistBackendError
+from jtorch.distributed.errors import DistBackendError, DistNetworkError
 
 
 class Agreement:
@@ -46,7 +46,7 @@ class Agreement:
     def _send(self, rank: int, step: int, said: bytes) -> None:
         try:
             self._connections.to(rank, f"{self._purpose} {step}").send_bytes(said)
-        except OSError as error:
+        except (OSError, DistNetworkError) as error:
             raise DistBackendError(f"rank {self._rank}: rank {rank} has ended ({error})") from None
 
     def _receive(self, rank: int, step: int, until: float, call: str, seconds: float) -> bytes:

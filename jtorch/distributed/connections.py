@@ -5,6 +5,8 @@ import contextlib
 import os
 import socket
 import threading
+import time
+from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
 
 from jtorch.distributed.errors import DistBackendError, DistNetworkError
@@ -12,6 +14,15 @@ from jtorch.distributed.store import Store
 from jtorch.distributed.tcp_store import as_connection, connect, listen, pack, unpack
 
 _GREETING_LIMIT = 10.0      # Seconds that a new connection has to identify itself.
+_LONGEST_PAUSE = 5.0        # Seconds between two looks at whether a rank has ended.
+
+
+def pauses() -> Iterator[float]:
+    """Yield the seconds until each next look at whether a rank has ended, without end."""
+    pause = 0.5
+    while True:
+        yield pause
+        pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 class Connections:
@@ -62,7 +73,7 @@ class Connections:
         found = self._made.get((rank, purpose))
         if found is None:
             host, port = self._address(rank)
-            found = connect(host, port, self._seconds)
+            found = connect(host, port, self._seconds, retries=False)       # The rank published the address when it listened.
             deliver_challenge(found, self._secret)
             answer_challenge(found, self._secret)
             found.send_bytes(pack(str(self.rank).encode(), purpose.encode()))
@@ -77,14 +88,35 @@ class Connections:
 
     def of(self, rank: int, purpose: str, seconds: float) -> Connection:
         """Return the connection over which another rank sends to this one; DistBackendError if none comes in time."""
-        key = (rank, purpose)
-        with self._news:
-            if not self._news.wait_for(lambda: key in self._arrived, seconds):
-                raise DistBackendError(f"[Rank {self.rank}] Timed out after {seconds:.0f} s: rank {rank} has not come")
-            return self._arrived[key]
+        key, until = (rank, purpose), time.monotonic() + seconds
+        for pause in pauses():
+            with self._news:
+                if self._news.wait_for(lambda: key in self._arrived, min(pause, max(0.0, until - time.monotonic()))):
+                    return self._arrived[key]
+            self.check_alive([rank])
+            if time.monotonic() >= until:
+                break
+        raise DistBackendError(f"[Rank {self.rank}] Timed out after {seconds:.0f} s: rank {rank} has not come")
+
+    def check_alive(self, ranks: Iterable[int]) -> None:
+        """Raise DistBackendError if one of these ranks has joined the job, and has left it or ended since."""
+        for rank in ranks:
+            if rank == self.rank or self._store.wait_until([f"address/{rank}"], 0):
+                continue
+            try:
+                connect(*self._address(rank), _GREETING_LIMIT, retries=False).close()
+            except DistNetworkError as error:
+                if isinstance(error.__cause__, ConnectionRefusedError):
+                    raise DistBackendError(f"[Rank {self.rank}] Connection closed by peer: rank {rank} has ended") from None
+
+    def missing(self, world_size: int) -> list[int]:
+        """Return the ranks that have not joined the job."""
+        return [r for r in range(world_size) if self._store.wait_until([f"address/{r}"], 0)]
 
     def close(self) -> None:
         """Stop listening, and close all connections."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)     # The thread that accepts would keep the socket open.
         self._socket.close()
         for link in (*self._made.values(), *self._arrived.values()):
             link.close()

@@ -70,7 +70,7 @@ class World:
         self.backend, self.store, self.rank, self.size = backend, store, rank, world_size
         seconds, host = min(timeout.total_seconds(), 300.0), _host_of(store)
         self.connections = Connections(PrefixStore("connections", store), rank, host, seconds)
-        self.transport = Transport(PrefixStore("jax", store), rank, world_size, host, seconds)
+        self.transport = Transport(PrefixStore("jax", store), rank, world_size, host, seconds, self.connections)
         self.count = 0
         self.groups: list[ProcessGroup] = []
         self.default = self.group(list(range(world_size)), timeout, "default_pg")

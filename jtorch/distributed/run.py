@@ -51,17 +51,22 @@ def get_args_parser() -> argparse.ArgumentParser:
     return parser
 
 
+_HANDLED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")      # Also where the shell of the launcher ignores SIGINT.
+
+
 @contextlib.contextmanager
 def _signals_raise() -> Iterator[None]:
-    """Let SIGTERM end the processes as Ctrl-C does, in this block."""
+    """Let signals end the processes as Ctrl-C does, in this block."""
     def stop(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
-    before: Any = signal.signal(signal.SIGTERM, stop) if threading.current_thread() is threading.main_thread() else None
+    in_main = threading.current_thread() is threading.main_thread()
+    numbers = [getattr(signal, name) for name in _HANDLED if in_main and hasattr(signal, name)]
+    before: list[Any] = [signal.signal(number, stop) for number in numbers]
     try:
         yield
     finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -49,16 +49,18 @@ def listen(host: str, port: int) -> socket.socket:
     return made
 
 
-def connect(host: str, port: int, seconds: float) -> Connection:
-    """Connect to an address, and retry until it listens; DistNetworkError after ``seconds``."""
+def connect(host: str, port: int, seconds: float, retries: bool = True) -> Connection:
+    """Connect to an address, and retry until it listens; DistNetworkError after ``seconds``, or at once without ``retries``."""
     until = time.monotonic() + seconds
     while True:
         try:
             made = socket.create_connection((host, port), timeout=max(0.1, until - time.monotonic()))
         except OSError as error:
+            if not retries:
+                raise DistNetworkError(f"The client socket has failed to connect to ({host}, {port}): {error}") from error
             if time.monotonic() >= until:
                 raise DistNetworkError(f"The client socket has timed out after {int(seconds * 1000)}ms while trying to connect "
-                                       f"to ({host}, {port}): {error}") from None
+                                       f"to ({host}, {port}): {error}") from error
             time.sleep(0.05)
             continue
         return as_connection(made)
@@ -157,8 +159,10 @@ class TCPStore(Store):
     def _wait_for_workers(self, world_size: int, wait: bool) -> None:
         all_there = arrive(self, _WORKERS, world_size)
         if wait and self.wait_until([all_there], self._timeout.total_seconds()):
-            raise DistStoreError(f"Timed out after {int(self._timeout.total_seconds()) + 1} seconds waiting for clients. "
-                                 f"{self.add(_WORKERS, 0)}/{world_size} clients joined.")
+            joined = self.add(_WORKERS, 0)
+            if joined < world_size:     # Otherwise the last one has just come.
+                raise DistStoreError(f"Timed out after {int(self._timeout.total_seconds()) + 1} seconds waiting for clients. "
+                                     f"{joined}/{world_size} clients joined.")
 
     def _ask(self, *parts: bytes) -> list[bytes]:
         """Send a request to the master, and return its answer. A connection serves one thread at a time, so waits do not

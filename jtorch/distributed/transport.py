@@ -11,6 +11,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,7 +20,9 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jtorch.distributed import coordinator
+from jtorch.distributed.connections import Connections, pauses
 from jtorch.distributed.errors import DistBackendError
+from jtorch.distributed.silence import cpp_output_off
 from jtorch.distributed.store import Store, arrive
 from jtorch.engine.spmd import by_rows
 from jtorch.engine.values import put_in_parts
@@ -36,10 +39,11 @@ class Transport:
         world_size: the number of ranks.
         host: this process's address.
         seconds: the time limit for the other ranks to join.
+        connections: the connections to the other ranks, which tell if one has ended.
 
     """
 
-    def __init__(self, store: Store, rank: int, world_size: int, host: str, seconds: float):
+    def __init__(self, store: Store, rank: int, world_size: int, host: str, seconds: float, connections: Connections):
         from jaxlib import _jax, xla_client
         if rank == 0:
             _start_coordinator(store, world_size, host, seconds)
@@ -48,7 +52,7 @@ class Transport:
         self._coordinator = _jax.get_distributed_runtime_client(
             address, rank, init_timeout=max(1, int(seconds)), shutdown_on_destruction=False,
             heartbeat_timeout=_NEVER, use_compression=False)
-        _wait_for_ranks(store, world_size, seconds)
+        _wait_for_ranks(store, world_size, seconds, connections)
         self._coordinator.connect()
         before = _threads()
         collectives = _jax.make_gloo_tcp_collectives(distributed_client=self._coordinator, hostname=host, interface=None)
@@ -57,6 +61,7 @@ class Transport:
                                                  num_nodes=world_size, collectives=collectives)
         self._devices = sorted(client.devices(), key=lambda d: d.process_index)
         self.device = client.local_devices()[0]
+        self._connected: set[tuple[int, ...]] = set()       # Gloo has connected the ranks of these groups.
 
     @functools.lru_cache(maxsize=64)        # noqa: B019  (a job has one transport)
     def sharding(self, ranks: tuple[int, ...]) -> NamedSharding:
@@ -79,8 +84,10 @@ class Transport:
             program = by_rows(body, sharding, shape, array.dtype)
 
         def run() -> np.ndarray:
-            with _convert_errors():
-                return np.asarray(program(whole).addressable_data(0))[0]
+            with _convert_errors(), contextlib.nullcontext() if ranks in self._connected else cpp_output_off():
+                made = np.asarray(program(whole).addressable_data(0))[0]
+            self._connected.add(ranks)
+            return made
         return run
 
 
@@ -105,10 +112,16 @@ def _convert_errors() -> Iterator[None]:
         raise DistBackendError(f"{error}") from None
 
 
-def _wait_for_ranks(store: Store, world_size: int, seconds: float) -> None:
+def _wait_for_ranks(store: Store, world_size: int, seconds: float, connections: Connections) -> None:
     """Wait for all ranks: JAX's client reconnects when it waits long for another rank, and its coordinator refuses that."""
-    if store.wait_until([arrive(store, "connecting", world_size)], seconds):
-        raise DistBackendError(f"not all of {world_size} ranks came within {seconds:g} seconds")
+    key, until = arrive(store, "connecting", world_size), time.monotonic() + seconds
+    for pause in pauses():
+        if not store.wait_until([key], min(pause, max(0.0, until - time.monotonic()))):
+            return
+        connections.check_alive(range(world_size))
+        if time.monotonic() >= until:
+            raise DistBackendError(f"not all of {world_size} ranks came within {seconds:g} seconds: "
+                                   f"{connections.missing(world_size)} are missing")
 
 
 def _start_coordinator(store: Store, world_size: int, host: str, seconds: float) -> None:

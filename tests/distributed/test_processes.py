@@ -1,11 +1,15 @@
 """Programs of several processes print the same with jtorch and with PyTorch."""
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
 import pytest
 from process_programs import launched, text_of, written
+
+import jtorch.distributed as dist
+from jtorch.distributed.connections import Connections
 
 FAST = [("collectives.py", 2)]
 SLOW = [(f"{name}.py", 2) for name in ("ddp", "dtensor", "gradients", "tensor_parallel", "fsdp", "starts", "pipelining")]
@@ -51,7 +55,24 @@ def test_a_rank_that_fails_ends_the_others(tmp_path):
 def assert_ends_well(tmp_path, text):
     """Check on two ranks that all checks of a program hold."""
     ran = launched_text(tmp_path, f"import os, torch, torch.distributed as dist\ndist.init_process_group('gloo')\n{text}dist.destroy_process_group()\n")
-    assert ran.returncode == 0, (ran.stdout[-500:], ran.stderr[-2000:])
+    assert (ran.returncode, ran.stdout) == (0, ""), (ran.stdout[-500:], ran.stderr[-2000:])
+
+
+@pytest.mark.slow
+def test_ranks_with_different_numbers_of_batches_without_synchronization(tmp_path):
+    """Buffers are broadcast before a forward only if the forward before it was synchronized, as in PyTorch."""
+    assert_ends_well(tmp_path, """
+net, x = torch.nn.parallel.DistributedDataParallel(torch.nn.BatchNorm1d(1)), torch.ones(2, 1)
+def mean(n):
+    for _ in range(n):
+        net(x * (1 + dist.get_rank())).sum().backward()
+    return round(net.module.running_mean.item(), 6)
+assert mean(1) == (0.1, 0.2)[dist.get_rank()]
+with net.no_sync():
+    assert mean(1 + 2 * dist.get_rank()) == (0.19, 0.6149)[dist.get_rank()]
+assert mean(1) == (0.271, 0.75341)[dist.get_rank()]
+assert mean(1) == (0.3439, 0.4439)[dist.get_rank()]
+""")
 
 
 @pytest.mark.slow
@@ -112,6 +133,29 @@ assert losses[1][-1] < losses[1][0] / 4 and losses[12][-1] < losses[12][0] / 50,
 def test_threads_that_wait_for_messages_interrupt_nobody(tmp_path):
     assert_ends_well(tmp_path, "found = [os.sched_getscheduler(int(t)) for t in os.listdir('/proc/self/task')]\n"
                                "assert os.SCHED_BATCH in found and os.sched_getscheduler(0) == os.SCHED_OTHER\n")
+
+
+def test_a_rank_that_has_ended_before_it_sent_anything_is_named():
+    store = dist.HashStore()
+    first, second = (Connections(store, rank, "127.0.0.1", 300) for rank in range(2))
+    second.close()
+    with pytest.raises(dist.DistBackendError, match="rank 1 has ended"):
+        first.of(1, "agree", 300)
+    with pytest.raises(dist.DistNetworkError, match="Connection refused"):
+        first.to(1, "agree")
+    assert first.missing(3) == [2]
+    first.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="POSIX signals")
+def test_a_launcher_that_ignores_sigint_from_its_start_ends_by_it(tmp_path):
+    program = tmp_path / "waits.py"
+    program.write_text("import time\nprint('started', flush=True)\ntime.sleep(1000)\n")
+    with subprocess.Popen([sys.executable, "-m", "jtorch", "-m", "torch.distributed.run", str(program)], stdout=subprocess.PIPE,
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) as ran:
+        assert ran.stdout.readline() == b"started\n"
+        ran.send_signal(signal.SIGINT)
+        assert ran.wait(300) == 130
 
 
 def test_restarts(tmp_path):

@@ -27,7 +27,8 @@ class DistributedDataParallel(Module, Averaging):
     Args:
         module: the module, whose parameters and buffers become those of the first rank.
         device_ids, output_device, dim: as PyTorch has them for GPUs; on CPUs they are None.
-        forward_sync_buffers: whether each forward first broadcasts the first rank's buffers; formerly ``broadcast_buffers``.
+        forward_sync_buffers: whether a forward after a synchronized one first broadcasts the first rank's buffers; formerly
+            ``broadcast_buffers``.
         process_group, device_mesh: the processes; None means all.
         bucket_cap_mb: the size limit of a bucket of gradients, in MB.
         find_unused_parameters: whether some losses may not depend on all parameters.
@@ -113,9 +114,11 @@ class DistributedDataParallel(Module, Averaging):
         joins = self._join_config.enable and syncs
         if joins:
             Join.notify_join_context(self)
+            self.require_forward_param_sync = True      # Ranks without inputs take part in each iteration.
         self._sync_buffers(self._latest(True) if joins else 0)
         made = self.module(*inputs, **kwargs)
         self.logger.iterations += syncs
+        self.require_forward_param_sync = syncs
         if syncs:
             self._expect_gradients()
         return made
@@ -180,7 +183,7 @@ class DistributedDataParallel(Module, Averaging):
 
     def _sync_buffers(self, source: int) -> None:
         buffers = self._all_buffers()
-        if self.forward_sync_buffers and self.require_forward_param_sync and buffers and self.module.training:
+        if self.forward_sync_buffers and self.require_forward_param_sync and buffers:
             self._copy_from(source, buffers)
 
     @property

@@ -17,6 +17,7 @@ class WithoutInputs(JoinHook):
         """Take part in one iteration of the other processes."""
         ddp = self.ddp
         ddp._without_inputs = True
+        ddp.require_forward_param_sync = True
         ddp._sync_buffers(ddp._latest(False))
         if ddp.asks_who_used():
             ddp.used_anywhere(set())
