@@ -19,7 +19,13 @@ _SPREAD = "In one process, jax.sharding spreads a computation over several devic
 _QUANTIZED = "Quantized tensors are not built; torch.bfloat16 halves memory."
 _CHECKPOINTS = "torch.distributed.checkpoint.save and load keep what ranks share; state_dict.get_model_state_dict gives it whole."
 _GRAPHS = "There is no graph of a module to work on; jax.make_jaxpr of a function that calls it gives JAX's."
+_PARTS = "There is no graph of forward and backward to split; torch.compile and the engine compile both."
 MODULES = {
+    "_decomp": "There is no table of decompositions; torch.compile takes functions as they are.",
+    "_dynamo.backends": _PARTS,
+    "_dynamo.backends.common": _PARTS,
+    "_functorch.compilers": _PARTS,
+    "_functorch.partitioners": _PARTS,
     "distributed._functional_collectives": _SPREAD,
     "distributed._shard": _SPREAD,
     "distributed._state_dict_utils": _SPREAD,
@@ -27,7 +33,6 @@ MODULES = {
     "distributed.checkpoint.format_utils": _CHECKPOINTS,
     "distributed.checkpoint.optimizer": _CHECKPOINTS,
     "distributed.checkpoint.planner": _CHECKPOINTS,
-    "distributed.fsdp.sharded_grad_scaler": "torch.bfloat16 needs no scaling of the loss.",
     "distributed.launcher": "torch.distributed.run starts processes.",
     "distributed.utils": _SPREAD,
     "distributed.rpc": _SPREAD,

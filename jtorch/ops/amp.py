@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-import numpy as np
 
+from jtorch.ops.elementwise import widen
 from jtorch.ops.registry import Number, Tensor, op
 
 
@@ -11,7 +11,7 @@ from jtorch.ops.registry import Number, Tensor, op
 def amp_unscale(grads: list[Tensor], found_inf: Tensor, inv_scale: Tensor):
     """Return the gradients times ``inv_scale``, and 1 in place of ``found_inf`` if an element is not finite."""
     bad = jnp.stack([~jnp.isfinite(g).all() for g in grads]).any()
-    wide = [g.astype(jnp.promote_types(g.dtype, np.float32)) for g in grads]
+    wide = [widen(g) for g in grads]
     scaled = [(w * inv_scale.astype(w.dtype)).astype(g.dtype) for w, g in zip(wide, grads, strict=True)]
     return [*scaled, jnp.where(bad, jnp.ones_like(found_inf), found_inf)]
 

@@ -76,6 +76,16 @@ assert mean(1) == (0.3439, 0.4439)[dist.get_rank()]
 
 
 @pytest.mark.slow
+def test_an_overflow_on_one_rank_skips_the_step_on_all(tmp_path):
+    assert_ends_well(tmp_path, "from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler\n"
+                               "x = torch.ones(2, requires_grad=True)\nscaler = ShardedGradScaler('cpu')\n"
+                               "optimizer = torch.optim.SGD([x], lr=1.0)\nscaler.scale(x.sum()).backward()\n"
+                               "if dist.get_rank() == 1:\n    x.grad[0] = float('nan')\n"
+                               "scaler.step(optimizer)\nscaler.update()\n"
+                               "assert (x.tolist(), scaler.get_scale()) == ([1.0, 1.0], 2.0**15)\n")
+
+
+@pytest.mark.slow
 def test_what_is_sent_behind_a_programs_back_is_computed_by_a_program(tmp_path):
     assert_ends_well(tmp_path, "x = torch.ones(64, 64)\nfor _ in range(150):\n    y = (x @ x) / 64\n"
                                "    for _ in range(9):\n        y = y.relu().tanh() + x\n"

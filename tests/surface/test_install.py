@@ -46,7 +46,7 @@ def test_environments_that_an_earlier_version_installed_still_work(places):
 
 def test_removing_leaves_nothing(places):
     installer.install(*places)
-    _run(places, "-c", "import torch, functorch")
+    _run(places, "-c", "import torch, functorch.compile")
     assert installer.remove(*places) and not installer.remove(*places)
     assert not list(places[0].iterdir()) and not list(places[1].iterdir())
 

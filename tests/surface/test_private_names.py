@@ -228,3 +228,17 @@ def test_files_of_this_machine(xp, tmp_path, monkeypatch):
     source.rename(wrong)
     with pytest.raises(RuntimeError, match="invalid hash value"):
         xp.hub.load_state_dict_from_url(wrong.as_uri(), check_hash=True, progress=False)
+
+
+def test_compilers_of_functorch_can_be_imported():
+    """A packaged function of one list of arguments works; what needs a graph of forward and backward says so."""
+    import jtorch
+    compilers = importlib.import_module("jtorch._functorch.aot_autograd")
+    boxed = compilers.make_boxed_func(lambda a, b: a - b)
+    assert (boxed([5, 3]), boxed._boxed_call) == (2, True)
+    assert compilers.make_boxed_compiler(lambda graph, inputs: graph)(max, None)([1, 4]) == 4
+    for name in ("_functorch.partitioners._is_primal", "_functorch.aot_autograd.aot_function", "_functorch.compilers.nop",
+                 "_dynamo.backends.common.aot_autograd", "_decomp.core_aten_decompositions"):
+        module, _, function = name.rpartition(".")
+        with pytest.raises(NotImplementedError, match=rf"torch\.{name} is not built"):
+            getattr(path(jtorch, module), function)()
