@@ -240,9 +240,9 @@ def alpha_dropout(input: Tensor, p: builtins.float, train: Any, inplace: builtin
     """Apply dropout that keeps mean and variance, for selu. See torch.nn.functional.alpha_dropout."""
 def alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
     """Apply torch.alpha_dropout in place."""
-def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Return the largest elements along ``dim``; ties share the gradient evenly. See torch.amax."""
-def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Return the smallest elements along ``dim``; ties share the gradient evenly. See torch.amin."""
 def aminmax(input: Tensor, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: Sequence[Tensor] | None = None) -> aminmax_result:
     """Return the smallest and the largest elements. See torch.aminmax."""

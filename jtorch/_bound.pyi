@@ -269,9 +269,9 @@ class Bound:
         """Return whether all elements are true (uint8 for uint8). See torch.all."""
     def allclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
         """Return whether all elements are close. See torch.allclose."""
-    def amax(self, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False) -> Tensor:
+    def amax(self, dim: builtins.int | Sequence[builtins.int] | None = ..., keepdim: builtins.bool = False) -> Tensor:
         """Return the largest elements along ``dim``; ties share the gradient evenly. See torch.amax."""
-    def amin(self, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False) -> Tensor:
+    def amin(self, dim: builtins.int | Sequence[builtins.int] | None = ..., keepdim: builtins.bool = False) -> Tensor:
         """Return the smallest elements along ``dim``; ties share the gradient evenly. See torch.amin."""
     def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> aminmax_result:
         """Return the smallest and the largest elements. See torch.aminmax."""

@@ -348,13 +348,13 @@ def _of_one_dtype(input, out) -> None:
 
 
 @op(saves=Saves("both", change=from_result.of_amax), out=Out(refuses_first=_of_one_dtype))
-def amax(input: Tensor, dim: int | tuple[int, ...] = (), keepdim: bool = False):
+def amax(input: Tensor, dim: int | tuple[int, ...] | None = (), keepdim: bool = False):
     """Return the largest elements along ``dim``; ties share the gradient evenly. See torch.amax."""
     return _amax("amax", jnp.max, input, dim, keepdim)
 
 
 @op(saves=Saves("both", change=from_result.of_amax), out=Out(refuses_first=_of_one_dtype))
-def amin(input: Tensor, dim: int | tuple[int, ...] = (), keepdim: bool = False):
+def amin(input: Tensor, dim: int | tuple[int, ...] | None = (), keepdim: bool = False):
     """Return the smallest elements along ``dim``; ties share the gradient evenly. See torch.amin."""
     return _amax("amin", jnp.min, input, dim, keepdim)
 

@@ -227,3 +227,8 @@ def test_scatter_of_a_value_by_keyword(xp):
     assert x.grad.tolist() == [1, 0, 1]
     with pytest.raises(TypeError):
         xp.zeros(3).scatter(0, xp.tensor([1]))
+
+
+def test_extremes_take_no_dim(xp):
+    x = xp.tensor([[1.0, 4.0], [3.0, 2.0]])
+    assert (xp.amax(x, None).item(), x.amin(dim=None).item(), xp.amax(x, None, keepdim=True).shape) == (4.0, 1.0, (1, 1))

@@ -56,6 +56,9 @@ FUNCTIONS = {
     "multi_dot": (lambda xp, a, b, c: xp.linalg.multi_dot([a, b, c]), (3, 4), (4, 5), (5, 2)),
     "power": (lambda xp, a: xp.linalg.matrix_power(a, 5), (3, 3)),
     "inv": (lambda xp, a: xp.linalg.inv(a), (3, 3)),
+    "cdist": (lambda xp, a, b: xp.cdist(a, b * 2), (10, 4), (30, 4)),
+    "cdist_broadcast": (lambda xp, a, b: xp.cdist(a, b * 2), (2, 10, 4), (1, 30, 4)),
+    "cdist_few": (lambda xp, a, b: xp.cdist(a, b * 2), (10, 4), (20, 4)),
     "unfold": (lambda xp, x: xp.nn.functional.unfold(x, 3), (1, 3, 8, 8)),
 }
 

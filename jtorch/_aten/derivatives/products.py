@@ -125,3 +125,33 @@ def _solve(c: Context) -> Any:
     x = c.result()
     g = torch.linalg.solve(a.transpose(-2, -1), c.grad())
     return {first: -torch.matmul(g, x.transpose(-2, -1)) if c.needs_of(first) else None, second: g}
+
+
+def _is_by_product(c: Context) -> bool:
+    """Return whether cdist computes Euclidean distances by a product of matrices, as PyTorch's ``_euclidean_dist`` does."""
+    x, y, mode = c.args["x1"], c.args["x2"], c.args.get("compute_mode") or ""
+    many = mode.endswith("_if_necessary") or not mode
+    return c.args.get("p", 2) == 2 and (mode == "use_mm_for_euclid_dist" or (many and max(x.shape[-2], y.shape[-2]) > 25))
+
+
+@rule("cdist")
+def _cdist(c: Context) -> Any:
+    if not _is_by_product(c):
+        return NotImplemented
+    x, y, distances = c.args["x1"], c.args["x2"], c.result()
+    ratio = c.grad() / distances
+    ratio = ratio.masked_fill(distances == 0, 0)
+    made = {}
+    if c.needs_of("x1"):
+        made["x1"] = _of_rows(x, y, ratio)
+    if c.needs_of("x2"):
+        made["x2"] = _of_rows(y, x, ratio.transpose(-2, -1))
+    return made
+
+
+def _of_rows(x: Any, y: Any, ratio: Any) -> Any:
+    """Return the gradient of the rows of ``x``, whose differences from the rows of ``y`` have these factors."""
+    whole = (*ratio.shape[:-1], x.shape[-1])
+    other = y.expand((*ratio.shape[:-2], *y.shape[-2:]))
+    g = x.expand(whole) * ratio.sum([-1], keepdim=True) - torch.matmul(ratio, other)
+    return g.sum_to_size(tuple(x.shape)) if whole != tuple(x.shape) else g

@@ -32,7 +32,7 @@ def _log_likelihood(log_probs, targets, input_lengths, target_lengths, blank: in
     emitted = jnp.take_along_axis(log_probs, wanted, axis=2, mode="clip")
     emitted = jnp.maximum(emitted, _NEVER)
     place = jnp.arange(places)[None]
-    skip = (labels != blank) & (labels != jnp.roll(labels, 2, axis=1)) & (place >= 2)
+    skip = (labels != jnp.roll(labels, 2, axis=1)) & (place >= 2)     # A target may hold the blank; PyTorch treats it as a label.
     start = jnp.where((place < 2) & (place <= 2 * target_lengths[:, None]), emitted[0], _NEVER)
 
     def step(alpha, now):
