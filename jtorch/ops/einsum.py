@@ -1,12 +1,16 @@
 """torch.einsum: conversion of PyTorch's equations to lists of labels for jnp.einsum."""
 from __future__ import annotations
 
+import functools
+import itertools
 import string
 from collections.abc import Sequence
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 
-from jtorch.ops import arrival, check
+from jtorch.ops import arrival, check, promotion
 from jtorch.ops.facts import Saves
 from jtorch.ops.matmul import same_scalar_type
 from jtorch.ops.registry import Tensors, op
@@ -30,11 +34,26 @@ def einsum(equation: str, operands: Tensors):
         result = _output(right, len(left) + 2, sizes)
     else:
         result = sorted(n for n in sizes if n >= _FIRST_OF_ELLIPSIS) + _appearing_once(inputs)
-    same_scalar_type(*operands)
+    dtype = _computed_dtype(labels, operands, result)
     if len(operands) > 2:
         check.sizes_known(operands)     # the order of the products depends on the sizes
-    squeezed = [_without_broadcast(a, names, sizes) for a, names in zip(operands, labels, strict=True)]
+    squeezed = [_without_broadcast(promotion.cast(a, dtype), names, sizes) for a, names in zip(operands, labels, strict=True)]
     return jnp.einsum(*[x for pair in squeezed for x in pair], result)
+
+
+def _computed_dtype(labels: list[list[int]], operands, result: list[int]) -> np.dtype:
+    """Return the dtype of the result. PyTorch's sums of one operand's integers are int64; its products of matrices take one dtype."""
+    wide = [{n for n, size in zip(names, a.shape, strict=True) if size != 1 or len(operands) == 1} - set(result)
+            for a, names in zip(operands, labels, strict=True)]
+    dtypes = [_dtype_of_sum(a, names.difference(*wide[:k], *wide[k + 1:])) for k, (a, names) in enumerate(zip(operands, wide, strict=True))]
+    if any(a & b for a, b in itertools.combinations(wide, 2)):
+        same_scalar_type(*[jax.ShapeDtypeStruct((), d) for d in dtypes])
+    return functools.reduce(promotion.promote_types, dtypes)
+
+
+def _dtype_of_sum(array, summed: set[int]) -> np.dtype:
+    dtype = np.dtype(array.dtype)
+    return np.dtype(np.int64) if summed and not promotion.is_inexact(dtype) else dtype
 
 
 def sublist_equation(operands: Sequence[Sequence], result: Sequence | None) -> str:

@@ -232,3 +232,17 @@ def test_scatter_of_a_value_by_keyword(xp):
 def test_extremes_take_no_dim(xp):
     x = xp.tensor([[1.0, 4.0], [3.0, 2.0]])
     assert (xp.amax(x, None).item(), x.amin(dim=None).item(), xp.amax(x, None, keepdim=True).shape) == (4.0, 1.0, (1, 1))
+
+
+@pytest.mark.parametrize(("equation", "dtypes", "result"), [
+    ("ij,kj->ikj", ("float16", "bfloat16"), "float32"), ("ij,->ij", ("float32", "float64"), "float64"),
+    ("ij,kl->ij", ("float16", "int32"), "float16"), ("ij->i", ("uint8",), "int64"), ("ij,kl->ij", ("uint8", "uint8"), "int64"),
+    ("ij,kj->ik", ("uint8", "uint8"), "uint8")])
+def test_einsum_promotes_where_it_multiplies_elements(equation, dtypes, result, xp):
+    operands = [xp.ones((2, 3)[:len(term)], dtype=getattr(xp, d)) for term, d in zip(equation.split("->")[0].split(","), dtypes, strict=True)]
+    assert xp.einsum(equation, *operands).dtype is getattr(xp, result)
+
+
+def test_einsum_contracts_one_dtype(xp):
+    with pytest.raises(RuntimeError, match="expected scalar type Float but found Double"):
+        xp.einsum("ij,kj->ik", xp.ones(2, 3), xp.ones(2, 3, dtype=xp.float64))
