@@ -42,10 +42,10 @@ def einsum(equation: str, operands: Tensors):
 
 
 def _computed_dtype(labels: list[list[int]], operands, result: list[int]) -> np.dtype:
-    """Return the dtype of the result. PyTorch's sums of one operand's integers are int64; its products of matrices take one dtype."""
+    """Return the dtype of the result. Sums of one operand's integers are int64; products of matrices take one dtype."""
     wide = [{n for n, size in zip(names, a.shape, strict=True) if size != 1 or len(operands) == 1} - set(result)
             for a, names in zip(operands, labels, strict=True)]
-    dtypes = [_dtype_of_sum(a, names.difference(*wide[:k], *wide[k + 1:])) for k, (a, names) in enumerate(zip(operands, wide, strict=True))]
+    dtypes = [_dtype_of_sum(a, wide[k].difference(*wide[:k], *wide[k + 1:])) for k, a in enumerate(operands)]
     if any(a & b for a, b in itertools.combinations(wide, 2)):
         same_scalar_type(*[jax.ShapeDtypeStruct((), d) for d in dtypes])
     return functools.reduce(promotion.promote_types, dtypes)
