@@ -315,7 +315,7 @@ _MESHES: list[jax.sharding.Mesh] = []
 def of_mesh(mesh: jax.sharding.Mesh) -> device:
     """Return the device of type ``mesh`` that stands for several JAX devices. Its arrays are sharded over them."""
     if mesh not in _MESHES:
-        _RESOLVED[interned("mesh", len(_MESHES))] = mesh.devices.flat[0]
+        _RESOLVED[interned("mesh", len(_MESHES))] = mesh.local_devices[0]
         _MESHES.append(mesh)
     return interned("mesh", _MESHES.index(mesh))
 
@@ -325,16 +325,21 @@ def mesh_of(d: device) -> jax.sharding.Mesh:
     return _MESHES[d.index or 0]
 
 
+def spans_processes(d: device) -> bool:
+    """Return whether ``d`` is a mesh with devices of several processes."""
+    return d.type == "mesh" and mesh_of(d).is_multi_process
+
+
 def single(d: device) -> device:
-    """Return ``d``, or the first device of a mesh; a mesh of virtual CPU devices gives the CPU."""
+    """Return ``d``, or this process's first device of a mesh; a mesh of virtual CPU devices gives the CPU."""
     if d.type != "mesh":
         return d
     return _CPU if jax_device(d).platform == "cpu" else of_jax(jax_device(d))
 
 
 def all_jax_devices(d: device) -> list[jax.Device]:
-    """Return the JAX devices of ``d``."""
-    return list(mesh_of(d).devices.flat) if d.type == "mesh" else [jax_device(d)]
+    """Return this process's JAX devices of ``d``."""
+    return list(mesh_of(d).local_devices) if d.type == "mesh" else [jax_device(d)]
 
 
 def jax_device(d: device) -> jax.Device:

@@ -162,7 +162,7 @@ def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, gi
     aval = engine.aval_of(shape, dtype.np, place)
     if place.type == "mesh":        # Draw on the mesh's first device, and put the result on the mesh.
         alone = drawn(shape, dtype, devices.single(place), given, host, accelerator)
-        return Value(aval, engine.put(engine.host_array(alone), place))
+        return Value(aval, engine.bring(engine.host_array(alone), place))
     if place.type == "meta":
         return Value(aval, engine.zero_stride_array(shape, dtype.np))
     g = generator_of(place, given)

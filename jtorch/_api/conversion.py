@@ -106,7 +106,9 @@ def to_device(t: Tensor, place: devices.device, spec: Any = None) -> Tensor:
     if value.aval.device.type == "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     engine.read(value)
-    moved = Value(engine.aval_of(value.aval.shape, value.aval.np, place, spec), engine.moved(value, place, spec))
+    aval = engine.aval_of(value.aval.shape, value.aval.np, place, spec)
+    moved = Value(aval, engine.bring(engine.host_array(value), place, spec) if devices.spans_processes(place)
+                  else engine.moved(value, place, spec))
     if not (mode.grad and requires_grad(t)):
         return wrap(moved)
     node = node_class("ToCopyBackward0", _ToDevice)((edge_of(t),))

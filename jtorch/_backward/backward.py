@@ -62,7 +62,7 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
     if len(roots) == 1:
         node, nr, grad = roots[0]
         grad = tangents.value_unless_more(grad, as_value)       # first, since reading a view records a call before the walk
-        roots, trace = [(node, nr, grad)], engine.current()
+        roots, trace = [(node, nr, grad)], engine.current_at(grad) if grad.__class__ is Value else engine.current()
         if trace.mode is not EAGER and not trace.noting and grad.__class__ is Value:
             if _follow_known(trace, roots[0], retain_graph):
                 return {}

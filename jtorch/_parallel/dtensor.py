@@ -338,7 +338,11 @@ def wrapped(local: Tensor, spec: Layout) -> Any:
 
 
 def _from_local_on_devices(t: Tensor, mesh: DeviceMesh, placements: Placements) -> DTensor:
-    """Return what ``from_local`` gives for a mesh of this process's devices; only replicated placements are defined there."""
+    """Return what ``from_local`` gives for a mesh that XLA's programs span. In one process only replicated placements are
+    defined.
+    """
+    if mesh._own.is_multi_process:
+        return importlib.import_module("jtorch._parallel.spmd.process_parts").from_part(t, mesh, placements)
     if not all(isinstance(p, Replicate) for p in placements):
         raise NotImplementedError(f"DTensor.from_local with placements {placements}: it is one process's devices, and none "
                                   "of them is its own. distribute_tensor() splits a whole tensor.")

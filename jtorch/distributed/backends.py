@@ -11,6 +11,7 @@ class Backend(str):
 
     __slots__ = ()
     UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL, FAKE = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl", "fake"
+    XLA = "xla"
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
     default_device_backend_map = {"cpu": GLOO, "cuda": NCCL, "xpu": XCCL, "mps": GLOO}
 
@@ -25,10 +26,12 @@ def backend_name(backend: str | None) -> str:
     """Return the backend that ``backend`` names for the CPU; NotImplementedError if it is not built."""
     parts = [part.rpartition(":") for part in (backend or "gloo").lower().split(",")]
     name = next((backend for device, _, backend in parts if device in ("", "cpu")), parts[0][2])
+    if name == Backend.XLA:
+        return Backend.XLA
     if name == Backend.NCCL:
         raise NotImplementedError("ProcessGroupNCCL is not built: collectives run on CPUs, by backend=\"gloo\"")
     if name not in (Backend.GLOO, Backend.UNDEFINED):
-        raise NotImplementedError(f"torch.distributed's backend {name!r} is not built; \"gloo\" is")
+        raise NotImplementedError(f"torch.distributed's backend {name!r} is not built; \"gloo\" and \"xla\" are")
     return Backend.GLOO
 
 

@@ -15,7 +15,7 @@ from jtorch.distributed.membership import _group_of_call, get_group_rank
 from jtorch.distributed.profiled import with_event
 from jtorch.distributed.reductions import ReduceOp, body_of, check_complex
 from jtorch.distributed.sparse_sum import sum_of_sparse
-from jtorch.distributed.work import Work
+from jtorch.distributed.work import Work, done
 from jtorch.tensor import Tensor
 
 # Names under which PyTorch's profiler shows functions whose event has another name.
@@ -39,6 +39,10 @@ def _begin(group: Any, name: str, do: Callable[[ProcessGroup], Any], async_op: b
     if pg is None:
         return None
     run = with_event(_SHOWN_AS.get(name, name), sent, lambda: do(pg))
+    if pg.world.runtime is not None:    # One thread starts all programs of the job, in the order of all ranks.
+        engine.end()
+        run()
+        return done(result) if async_op else None
     if async_op:
         engine.end()    # Ends the trace here, because the lane's thread would run the deferred calls one by one.
         return Work(pg.lane.submit(run), result)

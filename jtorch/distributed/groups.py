@@ -7,9 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 from jtorch.distributed.agreement import Agreement
+from jtorch.distributed.backends import Backend
 from jtorch.distributed.connections import Connections
 from jtorch.distributed.group_calls import Calls
 from jtorch.distributed.rendezvous import rendezvous
+from jtorch.distributed.runtime import Runtime
 from jtorch.distributed.store import PrefixStore, Store
 from jtorch.distributed.tcp_store import TCPStore
 from jtorch.distributed.transport import Transport
@@ -70,8 +72,13 @@ class World:
         self.backend, self.store, self.rank, self.size = backend, store, rank, world_size
         seconds, host = min(timeout.total_seconds(), 300.0), _host_of(store)
         self.connections = Connections(PrefixStore("connections", store), rank, host, seconds)
-        self.transport = Transport(PrefixStore("jax", store), rank, world_size, host, seconds, self.connections)
         self.count = 0
+        self.runtime: Runtime | None = None
+        if backend == Backend.GLOO:
+            self.transport = Transport(PrefixStore("jax", store), rank, world_size, host, seconds, self.connections)
+        else:
+            self.runtime = Runtime(self.connections, PrefixStore("jax", store), world_size, host, timeout.total_seconds())
+            self.transport = self.runtime.transport
         self.groups: list[ProcessGroup] = []
         self.default = self.group(list(range(world_size)), timeout, "default_pg")
 
@@ -86,6 +93,8 @@ class World:
 
     def close(self) -> None:
         """Close the connections to the other ranks."""
+        if self.runtime is not None:
+            self.runtime.leave()
         self.connections.close()
 
 

@@ -62,8 +62,8 @@ is_ucc_available = is_xccl_available = is_mpi_available
 
 
 def is_backend_available(backend: str) -> bool:
-    """Return whether there is a backend of this name; only ``gloo`` is built."""
-    return backend.lower() == Backend.GLOO
+    """Return whether there is a backend of this name: ``gloo`` and ``xla`` are built."""
+    return backend.lower() in (Backend.GLOO, Backend.XLA)
 
 
 def is_torchelastic_launched() -> bool:
@@ -78,7 +78,8 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     """Join a job. See torch.distributed.init_process_group.
 
     Args:
-        backend: ``"gloo"``, which runs collectives on CPUs by JAX; the default is the same.
+        backend: ``"gloo"``, which runs collectives on CPUs by JAX; the default is the same. ``"xla"`` makes one JAX runtime of
+            the job, so that a mesh has the devices of all processes; call it before the first tensor.
         init_method: the URL of the store: ``env://`` (the default), ``tcp://host:port`` or ``file:///path``.
         timeout: the time limit of collectives; 30 minutes, if None.
         world_size: the number of processes.
@@ -90,6 +91,7 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
 
     Raises:
         ValueError: this process has joined a job already, or the arguments do not suffice.
+        RuntimeError: the backend is ``"xla"``, and JAX has started already.
         NotImplementedError: another backend.
 
     >>> dist = torch.distributed

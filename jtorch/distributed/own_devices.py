@@ -1,4 +1,4 @@
-"""Meshes of this process's devices, for programs without a job of several processes."""
+"""Meshes of the devices that XLA's programs span: this process's, or those of all processes of a job."""
 from __future__ import annotations
 
 import os
@@ -11,12 +11,34 @@ from jtorch.distributed import membership
 
 
 def are_meant() -> bool:
-    """Return whether a mesh consists of this process's devices: there is no job, and no launcher started the process for one."""
-    return not membership.is_initialized() and not {"WORLD_SIZE", "RANK"} & os.environ.keys()
+    """Return whether a mesh consists of devices that XLA's programs span.
+
+    These are the devices of all processes of a job with the backend "xla". They are this process's devices if there is no job,
+    and no launcher started the process for one.
+    """
+    if membership.is_initialized():
+        return membership._world().runtime is not None
+    return not {"WORLD_SIZE", "RANK"} & os.environ.keys()
 
 
 def named(device_type: str, ranks: np.ndarray) -> jax.sharding.Mesh:
-    """Return JAX's mesh of the devices with these numbers; RuntimeError if this process has fewer devices."""
+    """Return JAX's mesh of the devices with these numbers; RuntimeError if there are fewer devices."""
+    return _named_in_job(device_type, ranks) if membership.is_initialized() else _named_here(device_type, ranks)
+
+
+def _named_in_job(device_type: str, ranks: np.ndarray) -> jax.sharding.Mesh:
+    there = jax.devices({"cuda": "gpu"}.get(device_type, device_type))
+    if sorted(ranks.reshape(-1).tolist()) != list(range(len(there))):
+        raise NotImplementedError(f"A mesh of a job with the backend \"xla\" has all {len(there)} {device_type} devices of the "
+                                  f"job; got {ranks.size} of them")
+    made = jax.sharding.Mesh(np.array(there)[ranks], tuple([f"d{i}" for i in range(ranks.ndim)]))
+    runtime = membership._world().runtime
+    assert runtime is not None
+    runtime.agree_on(made, "making a mesh")
+    return made
+
+
+def _named_here(device_type: str, ranks: np.ndarray) -> jax.sharding.Mesh:
     there = jax_devices(device_type)
     if not ranks.size or ranks.min() < 0 or ranks.max() >= len(there):
         raise RuntimeError(f"A mesh of {ranks.size} {device_type} devices needs as many, and this process has {len(there)}. "

@@ -44,23 +44,17 @@ class Transport:
     """
 
     def __init__(self, store: Store, rank: int, world_size: int, host: str, seconds: float, connections: Connections):
-        from jaxlib import _jax, xla_client
-        if rank == 0:
-            _start_coordinator(store, world_size, host, seconds)
-        address, alive, token = store.get("coordinator").decode().split()
-        _alive.append(_connect(alive, bytes.fromhex(token)))
-        self._coordinator = _jax.get_distributed_runtime_client(
-            address, rank, init_timeout=max(1, int(seconds)), shutdown_on_destruction=False,
-            heartbeat_timeout=_NEVER, use_compression=False)
-        _wait_for_ranks(store, world_size, seconds, connections)
-        self._coordinator.connect()
-        before = _threads()
-        collectives = _jax.make_gloo_tcp_collectives(distributed_client=self._coordinator, hostname=host, interface=None)
-        _lower_priority(_threads() - before)
+        from jaxlib import xla_client
+        self._coordinator, _ = connected(store, rank, world_size, host, seconds, connections)
+        collectives = gloo(self._coordinator, host)
         client: Any = xla_client.make_cpu_client(asynchronous=False, distributed_client=self._coordinator, node_id=rank,
                                                  num_nodes=world_size, collectives=collectives)
-        self._devices = sorted(client.devices(), key=lambda d: d.process_index)
-        self.device = client.local_devices()[0]
+        self._set_devices(client.devices(), client.local_devices()[0])
+
+    def _set_devices(self, devices: list, own: Any) -> None:
+        """Set the device of each rank, and this rank's."""
+        self._devices = sorted(devices, key=lambda d: d.process_index)
+        self.device = own
         self._connected: set[tuple[int, ...]] = set()       # Gloo has connected the ranks of these groups.
 
     @functools.lru_cache(maxsize=64)        # noqa: B019  (a job has one transport)
@@ -89,6 +83,15 @@ class Transport:
             self._connected.add(ranks)
             return made
         return run
+
+
+def gloo(coordinator: Any, host: str) -> Any:
+    """Return Gloo's collectives for a CPU client, whose threads have a lower priority."""
+    from jaxlib import _jax
+    before = _threads()
+    made = _jax.make_gloo_tcp_collectives(distributed_client=coordinator, hostname=host, interface=None)
+    _lower_priority(_threads() - before)
+    return made
 
 
 def _threads() -> set[int]:
@@ -122,6 +125,22 @@ def _wait_for_ranks(store: Store, world_size: int, seconds: float, connections: 
         if time.monotonic() >= until:
             raise DistBackendError(f"not all of {world_size} ranks came within {seconds:g} seconds: "
                                    f"{connections.missing(world_size)} are missing")
+
+
+def connected(store: Store, rank: int, world_size: int, host: str, seconds: float,
+              connections: Connections) -> tuple[Any, str]:
+    """Return JAX's client of the job's coordinator, and the coordinator's address. Rank 0 starts the coordinator."""
+    from jaxlib import _jax
+    if rank == 0:
+        _start_coordinator(store, world_size, host, seconds)
+    address, alive, token = store.get("coordinator").decode().split()
+    _alive.append(_connect(alive, bytes.fromhex(token)))
+    made = _jax.get_distributed_runtime_client(
+        address, rank, init_timeout=max(1, int(seconds)), shutdown_on_destruction=False,
+        heartbeat_timeout=_NEVER, use_compression=False)
+    _wait_for_ranks(store, world_size, seconds, connections)
+    made.connect()
+    return made, address
 
 
 def _start_coordinator(store: Store, world_size: int, host: str, seconds: float) -> None:

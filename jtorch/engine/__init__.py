@@ -10,7 +10,9 @@ from jtorch.engine.threads import use as use_threads
 from jtorch.engine.timeline import Timeline, trace
 from jtorch.engine.trace import (
            NUMBER_AVALS,
+           bring,
            current,
+           current_at,
            end,
            finish,
            forget,
@@ -44,9 +46,11 @@ __all__ = [
            "Timeline",
            "Value",
            "aval_of",
+           "bring",
            "call_of",
            "constant",
            "current",
+           "current_at",
            "device_array",
            "end",
            "finish",

@@ -122,7 +122,7 @@ def begun(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threa
     ``beside`` says whether the background thread calls that function.
     """
     places = devices.all_jax_devices(device or devices.interned("cpu"))
-    keeps = _directory is not None and _usable(_directory)
+    keeps = _directory is not None and _usable(_directory) and (device is None or not devices.spans_processes(device))
     name = name_of() if keeps else None
     path = _path(name, on, places) if name is not None else None
     found = _load(path, on, places) if path is not None else None
@@ -130,12 +130,12 @@ def begun(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threa
         stats.counters.read_untraced += 1
         return lambda: found
     lowered = lower()
-    return lambda: _compiled(lowered, path, on, places, tries, beside)
+    return lambda: _compiled(lowered, path, on, places, tries, beside, keeps)
 
 
 def _compiled(lowered: Any, path: Path | None, on: Threads, places: list[jax.Device], tries: bool,
-              beside: bool) -> Any:
-    keeps, found = _directory is not None and _usable(_directory), None
+              beside: bool, keeps: bool) -> Any:
+    found = None
     text = lowered.as_text()
     options = _options(text, on, places[0].platform, tries)
     if keeps and path is None:

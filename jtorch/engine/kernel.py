@@ -205,9 +205,12 @@ class Kernel:
         if self.foreign:
             arrays = [put(np.asarray(a), self.outs[0].device) if k in self.foreign and a.__class__ is not np.ndarray else a
                       for k, a in enumerate(arrays)]
+        is_first = self.runs == 1 and bool(self.outs) and devices.spans_processes(self.outs[0].device)
         try:
-            with jax.enable_x64(True):
+            with jax.enable_x64(True), wait.first_run() if is_first else wait.NOTHING:
                 out = self.compiled(*arrays)
+                if is_first:
+                    jax.block_until_ready(out)
         except jax.errors.JaxRuntimeError as error:
             raise out_of_memory.told(error)     # noqa: B904  (its __cause__ is set)
         if self.on_cpu:
@@ -265,7 +268,7 @@ class Kernel:
     def raise_if_bad(self, arrays: list) -> None:
         """Raise the error of wrong argument values, if there are any."""
         stays = self.is_accelerated
-        given = [a if stays and k not in self.foreign else np.asarray(a) for k, a in enumerate(arrays)]
+        given = [a if stays and k not in self.foreign else wait.gathered(a) for k, a in enumerate(arrays)]
         with jax.enable_x64(True):
             bad, *detail = self.check(given)
             if not np.asarray(bad):

@@ -383,14 +383,15 @@ class Program:
             if shared:
                 arrays = self._unshared(arrays)
         packed = self.packed if self.stays else [put(x, self.device) for x in self.packed]
-        self.executable.run(packed, arrays, results)
+        with wait.first_run() if self.runs == 1 and devices.spans_processes(self.device) else wait.NOTHING:
+            self.executable.run(packed, arrays, results)
+            if self.is_of_virtual_devices:
+                wait.for_all(results)
         for k in self.soon_read:
             results[0][k].copy_to_host_async()
             stats.counters.sent_ahead += 1
         if results and results[0] and self.runs_on:
             wait.note(results[0][0])
-        elif self.is_of_virtual_devices:
-            wait.for_all(results)
 
     def assign(self, values: list[Value], outs: list) -> None:
         """Give a trace's values their arrays."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import jtorch.device as devices
 from jtorch._base.config import ENGINE_MODE
 from jtorch.engine import memory, plan, policy, stats
 from jtorch.engine.program import unconsumed
@@ -84,7 +85,7 @@ def program_of(trie: Trie, trace: Trace, held: bytes, natural: bool, read: bool)
 def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | None:
     """Return why a trace of held-back calls is compiled now; None if it is not compiled yet, or never."""
     profile = state.ends_here()
-    if state.device.type == "meta" or profile.refused or memory.is_short():
+    if state.device.type == "meta" or profile.refused or _is_memory_short(state):
         return None
     if not natural and (ENGINE_MODE != "hot" or state.depth > policy.MAX_CUT):
         return None
@@ -102,6 +103,11 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
             return None
         return f"ended here {times} times on the way to a program"
     return profile.why if not profile.programs or times >= policy.VARIANTS else None
+
+
+def _is_memory_short(state: State) -> bool:
+    """Return whether memory is too short to compile. All ranks of a job compile alike, whatever memory each has."""
+    return memory.is_short() and not devices.spans_processes(state.device)
 
 
 def _begin(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> plan.Plan:

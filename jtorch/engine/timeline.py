@@ -215,14 +215,14 @@ def _begin(timeline: Timeline, original: Callable) -> Callable:
 
 def _record(timeline: Timeline, original: Callable) -> Callable:
     @functools.wraps(original)
-    def run(recorder: Any, trace: Any, natural: bool, read: bool) -> None:
+    def run(recorder: Any, trace: Any, natural: bool, read: bool, held: bytes | None = None) -> None:
         start = timeline._begun.pop(id(trace), None)
         if start is not None:
             end = "a read" if read else "a step, or a new graph" if natural else "its length"
             timeline.add("record", f"{trace.state.depth} calls held back", start, calls=_calls(trace.state), ended_by=end,
                          line=caller.line())
         try:
-            original(recorder, trace, natural, read)
+            original(recorder, trace, natural, read, held)
         finally:
             timeline._begun[id(recorder.trace)] = perf_counter()        # The next record begins after this run.
     return run

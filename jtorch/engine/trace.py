@@ -21,16 +21,26 @@ import numpy as np
 
 import jtorch.device as devices
 from jtorch import speedups
-from jtorch._base import caller  # noqa: F401  (for the extension)
+from jtorch._base import caller
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import alike, mapped, memory, one_by_one, policy, schedule, stats, value_checks, wait
+from jtorch.engine import alike, job, mapped, memory, one_by_one, policy, schedule, stats, value_checks, wait
 from jtorch.engine.host import HostProgram, new_quiet_context, quiet_contexts  # noqa: F401  (for the extension, as Kernel and Aval)
-from jtorch.engine.kernel import Call, Kernel, are_too_many, clear_calls, flatten, kernel_of
+from jtorch.engine.kernel import Call, Kernel, are_too_many, call_of, clear_calls, flatten, kernel_of
 from jtorch.engine.one_by_one import NUMBER_AVALS, number
 from jtorch.engine.program import liveness_of
 from jtorch.engine.spare import NOWHERE, is_own, is_spare  # noqa: F401  (is_own: for the extension)
 from jtorch.engine.trie import State, Trie, starts_held
-from jtorch.engine.values import CPU, Aval, Value, aval_of, traced_aval  # noqa: F401  (Aval: for the extension)
+from jtorch.engine.values import (  # noqa: F401  (Aval: for the extension)
+    CPU,
+    Aval,
+    Value,
+    aval_of,
+    gather,
+    put,
+    sharding_of,
+    traced_aval,
+)
+from jtorch.ops.registry import OPS, T
 from jtorch.speedups.constants import DEFERRED, EAGER, EMPTY
 
 LOCK = threading.RLock()    # Held while a trace's values are assigned, because another thread may read a value.
@@ -43,8 +53,8 @@ class Trace:
     A value refers to the trace that made it (``born``), and to the trace that used it last (``stamp``).
     """
 
-    __slots__ = ("after_backward", "begun", "is_done", "launched", "mode", "noting", "numbers", "over", "state", "strayed",
-                 "values")
+    __slots__ = ("after_backward", "begun", "is_done", "launched", "mode", "noting", "numbers", "of_job", "over", "state",
+                 "strayed", "values")
 
     def __init__(self, root: State):
         self.state = root
@@ -58,6 +68,7 @@ class Trace:
         self.after_backward = False         # True if backward has run since the last call that built a graph.
         self.over: Any = None               # Arguments of the call that may write into its first argument, see record_over.
         self.strayed = 0                    # Number of calls since the trace makes no more states, see _strays.
+        self.of_job = job.is_root_of_job(root)      # True if its calls are on a mesh of several processes.
 
     def finish(self) -> None:
         """Mark the trace as done, and drop what is not needed once all held values are computed."""
@@ -91,9 +102,10 @@ _left: list[Trie] = []      # Tries of threads that have ended. A new thread tak
 class Recorder:
     """A thread's current trace, and the trie of its earlier traces."""
 
-    __slots__ = ("cuts", "longest", "trace", "trie")
+    __slots__ = ("aside", "cuts", "longest", "trace", "trie")
 
     def __init__(self):
+        self.aside: tuple | None = None     # The trie, trace and length limit of the job, or the rank's own, see ``switch``.
         self.trie = _left.pop() if _left else Trie()
         self.cuts, self.longest = 0, policy.FIRST_LENGTH        # Cuts since the last natural end, and calls before a cut.
         self.trace = Trace(self.trie.root)
@@ -106,6 +118,13 @@ class Recorder:
         """Replace the current trace by a new one, and return it."""
         self.trace = made = Trace(self.trie.root)
         return made
+
+    def switch(self) -> None:
+        """Swap the trace of the rank's own devices with the trace of the job."""
+        assert self.aside is not None
+        aside = self.trie, self.trace, self.longest
+        self.trie, self.trace, self.longest = self.aside
+        self.aside = aside
 
 
 class _Local(threading.local):
@@ -143,7 +162,8 @@ def record(call: Call, args) -> Any:
             key.append(a.slot)
         elif a.array is None:
             trace.roll_back(before)
-            finish(a)
+            if not _turns_to(recorder, a):
+                finish(a)
             return record(call, args)
         else:
             key.append(a.aval)
@@ -236,8 +256,10 @@ def record_new(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
         return _run_traced(call, args)
     state = trace.state
     if trace is recorder.trace and not trace.noting:        # Making the kernel may have set the trace aside.
-        if state.device is not None and kernel.outs and kernel.outs[0].device is not state.device:
-            end()
+        if job.is_elsewhere(recorder, kernel):
+            _switch(recorder)
+        elif state.parent is not None and state.device is not None and kernel.outs and kernel.outs[0].device is not state.device:
+            _end(recorder)
         else:
             key, slots, first = _described(trace, call, args)
             if _strays(trace, key, kernel):
@@ -246,6 +268,29 @@ def record_new(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
                 state.next[key] = State(state, call, slots, kernel, first)
                 recorder.trie.states += 1
     return record(call, args)
+
+
+def _switch(recorder: Recorder) -> None:
+    """Go on with the trace that is aside. The trace of the rank's own devices ends, the trace of a job waits."""
+    if not recorder.trace.of_job:
+        _end(recorder)
+    recorder.switch()
+
+
+def _turns_to(recorder: Recorder, value: Value) -> bool:
+    """Go on with the job's trace if ``value`` waits in it and it is aside; return whether it was."""
+    if recorder.aside is None or value.born is not recorder.aside[1] or not value.born.of_job:
+        return False
+    _switch(recorder)
+    return True
+
+
+def current_at(value: Value) -> Trace:
+    """Return the thread's current trace for calls with ``value``."""
+    recorder = local.recorder
+    if recorder.aside is not None and devices.spans_processes(value.aval.device) is not recorder.trace.of_job:
+        _switch(recorder)
+    return recorder.trace
 
 
 def _kernel_for(call: Call, args) -> Kernel | None:
@@ -418,9 +463,23 @@ def _leading_to(slot: int, state: State, values: list[Value]) -> list[State]:
 def end(natural: bool = True, read: bool = False) -> None:
     """End the thread's trace and run its held-back calls. Traces with ``natural`` ends (reads, optimizer steps) may be compiled.
 
-    ``read`` says whether the caller waits for the results.
+    ``read`` says whether the caller waits for the results. The trace of a job ends too.
     """
     recorder = local.recorder
+    if recorder.aside is not None:
+        _end_aside(recorder, natural, read)
+    _end(recorder, natural, read)
+
+
+def _end_aside(recorder: Recorder, natural: bool = True, read: bool = False) -> None:
+    recorder.switch()
+    try:
+        _end(recorder, natural, read)
+    finally:
+        recorder.switch()
+
+
+def _end(recorder: Recorder, natural: bool = True, read: bool = False) -> None:
     trace = recorder.trace
     state = trace.state
     if state.parent is None and not trace.noting and not trace.strayed:
@@ -431,6 +490,9 @@ def end(natural: bool = True, read: bool = False) -> None:
     if trace.noting or trace.is_done:       # A finalizer may have ended the trace before ``begin``.
         return
     stats.counters.traces += 1
+    if trace.of_job:
+        _end_of_job(recorder, trace, read)
+        return
     if natural and recorder.cuts:
         _grow(recorder, state.depth + trace.strayed)
     if trace.mode is DEFERRED:
@@ -446,10 +508,32 @@ def end(natural: bool = True, read: bool = False) -> None:
         _start_anew(recorder)
 
 
+def _end_of_job(recorder: Recorder, trace: Trace, read: bool) -> None:
+    """Run a job's trace together with the other ranks."""
+    def run_agreed(agreed: Trace, held: bytes, natural: bool) -> None:
+        _run(recorder, agreed, natural, False, held)
+        agreed.finish()
+    if job.run(recorder, trace, run_agreed, f"{'a read' if read else 'the end of a step'} at {caller.line()}"):
+        _start_all_anew(recorder)
+
+
 def _start_anew(recorder: Recorder) -> None:
     recorder.trie.clear()
-    clear_calls()
+    if recorder.aside is None:
+        clear_calls()
+    else:       # The job's states refer to kernels, which all ranks drop together.
+        job.want_new()
     recorder.begin()
+
+
+def _start_all_anew(recorder: Recorder) -> None:
+    for _ in range(2):
+        recorder.trie.clear()
+        recorder.begin()
+        if recorder.aside is not None:
+            recorder.switch()
+    job.forget()
+    clear_calls()
 
 
 def _grow(recorder: Recorder, calls: int) -> None:
@@ -463,9 +547,9 @@ def _grow(recorder: Recorder, calls: int) -> None:
         recorder.longest *= 2
 
 
-def _run(recorder: Recorder, trace: Trace, natural: bool, read: bool) -> None:
-    """Run a trace that was held back: by its plan, or call by call."""
-    held = liveness_of(trace.values)
+def _run(recorder: Recorder, trace: Trace, natural: bool, read: bool, held: bytes | None = None) -> None:
+    """Run a trace that was held back: by its plan, or call by call. ``held`` is given if ranks have agreed on it."""
+    held = liveness_of(trace.values) if held is None else held
     found = schedule.program_of(recorder.trie, trace, held, natural, read)
     if found is None and devices.is_accelerator(trace.state.device):
         found = alike.chain_of(recorder.trie, trace.state, held)
@@ -483,12 +567,15 @@ def _run(recorder: Recorder, trace: Trace, natural: bool, read: bool) -> None:
 
 def finish(value: Value) -> None:
     """Compute a value that waits in a trace. The thread's own trace ends; another trace catches up to the value."""
+    recorder = local.recorder
+    if value.born is recorder.trace:
+        _end(recorder, read=True)
+    elif recorder.aside is not None and value.born is recorder.aside[1]:
+        _end_aside(recorder, read=True)
     trace = value.born
-    if trace is local.recorder.trace:
-        end(read=True)
     with LOCK:
         if value.array is None:
-            if trace is None or trace.is_done:
+            if trace is None or trace.is_done or trace.of_job:
                 raise RuntimeError(NEVER_COMPUTED)
             catch_up(trace, trace.state, value.slot)
             if value.array is None:
@@ -499,6 +586,24 @@ def read(value: Value) -> None:
     """Make sure that ``value`` is computed. Reading a value of the current trace ends the trace."""
     if value.array is None or value.born is local.recorder.trace:
         finish(value)
+
+
+def bring(array: np.ndarray, device: devices.device, spec: Any = None) -> Any:
+    """Copy a host array to a device. All ranks of a job bring the same array to their mesh, and compare it when they meet."""
+    recorder = local.recorder
+    if recorder.aside is not None and devices.spans_processes(device):
+        job.note_brought(array, recorder.trace if recorder.trace.of_job else recorder.aside[1])
+    return put(array, device, spec)
+
+
+def gathered(value: Value) -> Value:
+    """Return a value of a mesh with all elements on each device, computed. All ranks of a job call this together."""
+    made = record(call_of(OPS["_lie"], (T, sharding_of(value.aval.device))), (value,))
+    finish(made)
+    return made
+
+
+gather.append(gathered)
 
 
 def synchronize() -> None:
@@ -521,7 +626,7 @@ def forget() -> None:
         >>> torch.engine.forget()
     """
     end(natural=False)
-    _start_anew(local.recorder)
+    _start_all_anew(local.recorder)
 
 
 speedups.connect(globals(), "trace")

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 def starts_held(device: Any) -> bool:
     """Return whether calls on a device are held back before they have a program.
 
-    An accelerator must compile each kernel before its first call. The kernels of a whole trace are compiled in parallel.
+    An accelerator must compile each kernel before its first call. The kernels of a whole trace are compiled in parallel. On a
+    mesh of several processes the ranks agree on a trace before it runs, see ``job``.
     """
-    return ENGINE_MODE == "hot" or (ENGINE_MODE == "auto" and devices.is_accelerator(device))
+    return ENGINE_MODE == "hot" or (ENGINE_MODE == "auto" and devices.is_accelerator(device)) \
+        or (device is not None and devices.spans_processes(device))
 
 
 class State:
@@ -143,7 +145,12 @@ class Trie:
         """Forget all traces."""
         old = self.root
         self._begin()
+        self.root.device = old.device
         _take_apart(old)
+
+    def mark(self, device: Any) -> None:
+        """Set the device of the root, so that Python sees each new first call of a trace."""
+        self.root.device = device
 
     def _begin(self) -> None:
         self.root, self.states = State(None, None, (), None, 0), 0

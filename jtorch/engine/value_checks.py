@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import jtorch.device as devices
 from jtorch.engine.host.program import HostProgram
 from jtorch.engine.one_by_one import number
 from jtorch.engine.program import made_by, naming_line
@@ -28,7 +29,7 @@ MAX_INEXACT = 2         # Calls with float results that the host may repeat. A l
 def look_ahead(trace: Trace, state: State) -> None:
     """Raise the error of wrong argument values of the last call, if the host has the values or computes them quickly."""
     kernel = state.kernel
-    if kernel.check.__class__ is not HostProgram:
+    if kernel.check.__class__ is not HostProgram or devices.spans_processes(state.device):
         return
     if state.leading is None:
         state.leading = _leading_to(state)

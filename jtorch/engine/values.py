@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any
 
@@ -217,6 +217,10 @@ def put(array: np.ndarray, device: devices.device, spec: PartitionSpec | None = 
     made = _copied_quickly(array, device) if spec is None else None
     if made is not None:
         return made
+    if devices.spans_processes(device):     # Each process puts its part.
+        array = array.copy()
+        with jax.enable_x64(True):
+            return jax.make_array_from_callback(array.shape, sharding_of(device, spec), lambda part: array[part])
     with jax.enable_x64(True):
         made = jax.device_put(array.copy(), sharding_of(device, spec))  # JAX shares aligned memory in spite of may_alias=False.
     if not isinstance(made, jax.core.Tracer):
@@ -249,6 +253,14 @@ def shared(array: np.ndarray) -> np.ndarray | jax.Array:
     return array if made is None else made
 
 
+def is_split_over_processes(array: Any) -> bool:
+    """Return whether this process has only a part of a JAX array."""
+    return isinstance(array, jax.Array) and not array.is_fully_addressable and not array.is_fully_replicated
+
+
+gather: list[Callable[[Value], Value]] = []     # The function ``gathered`` of ``trace``, which records a call.
+
+
 def host_array(value: Value) -> np.ndarray:
     """Return a computed value's elements as a NumPy array. Nobody may write to it."""
     array = value.array
@@ -256,6 +268,8 @@ def host_array(value: Value) -> np.ndarray:
         return array
     if value.aval.device is CPU and not value.aval.traced:
         return wait.host(array)
+    if is_split_over_processes(array):
+        return host_array(gather[0](value))
     try:
         return np.asarray(array)
     except jax.errors.JaxRuntimeError as error:     # An accelerator may raise its errors when a result is read.
@@ -265,5 +279,5 @@ def host_array(value: Value) -> np.ndarray:
 def moved(value: Value, device: devices.device, spec: PartitionSpec | None = None):
     """Return a copy of a computed value's array on another device."""
     if device is CPU:
-        return np.array(value.array)
+        return np.array(value.array if value.array.__class__ is np.ndarray else host_array(value))
     return put(host_array(value), device, spec)

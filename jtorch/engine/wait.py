@@ -1,6 +1,8 @@
 """Wait for compiled code on the CPU. One program at a time runs while Python records the next calls."""
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import weakref
 from time import perf_counter
@@ -46,6 +48,10 @@ def for_latest() -> None:
             raise
 
 
+NOTHING: Any = contextlib.nullcontext()
+first_run: Any = contextlib.nullcontext     # Surrounds the first run of each program on a mesh of several processes, see ``job``.
+
+
 def for_all(results: Any) -> None:
     """Wait for the results of a program on virtual CPUs before another program starts.
 
@@ -74,3 +80,16 @@ def host(array: Any) -> np.ndarray:
     """Wait for a JAX array, and return it as a NumPy array."""
     until_ready(array)
     return np.asarray(array)
+
+
+def gathered(array: Any) -> np.ndarray:
+    """Return an array as a NumPy array. If it is split over processes, all of them must call this."""
+    if isinstance(array, jax.Array) and not array.is_fully_addressable and not array.is_fully_replicated:
+        with jax.enable_x64(True), first_run():
+            array = jax.block_until_ready(_replicate(array.sharding.mesh)(array))      # type: ignore[attr-defined]
+    return np.asarray(array)
+
+
+@functools.lru_cache(64)
+def _replicate(mesh: jax.sharding.Mesh) -> Any:
+    return jax.jit(lambda x: x, out_shardings=jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()))

@@ -30,8 +30,11 @@ from jtorch.tensor import Tensor
 
 def chunk_of(t: Tensor) -> ChunkStorageMetadata:
     """Return the shard of a tensor on this rank; the whole tensor, for a DTensor over this process's devices."""
-    if not isinstance(t, DTensor) or t.device_mesh._own is not None:
+    if not isinstance(t, DTensor):
         return ChunkStorageMetadata(Size([0] * t.dim()), Size(t.shape))
+    if t.device_mesh._own is not None:
+        offsets, sizes = t._place_of_part()     # type: ignore[attr-defined]
+        return ChunkStorageMetadata(Size(offsets), Size(sizes))
     if any(isinstance(p, Partial) for p in t.placements):
         raise ValueError("Any checkpointing related operations are not supported for DTensor with partial placements!")
     sizes, offsets = local_part(t._spec.shape, t._spec.mesh, t._spec.placements)

@@ -83,15 +83,18 @@ class SPMDTensor(DTensor):
         return self.redistribute(placements=wanted)
 
     def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
-        """Return the tensor as a plain tensor on one device, if it is replicated.
+        """Return the tensor as a plain tensor on one device, if it is replicated. In a job of several processes, return the
+        part of this process's devices.
 
         Args:
             grad_placements: the placements of the gradient that flows back.
 
         Raises:
-            NotImplementedError: the tensor is split, so this process has several shards.
+            NotImplementedError: one process has all parts of a split tensor, or this process's parts are not side by side.
 
         """
+        if self._mesh._own.is_multi_process:
+            return _process_parts().part_of(self)
         if any(not isinstance(p, Replicate) for p in self.placements):
             raise NotImplementedError(f"to_local() of a DTensor with placements {self.placements}: its mesh is of one process's "
                                       "devices, so this process has all parts and none is its own. Keep the DTensor, or ask for "
@@ -108,10 +111,21 @@ class SPMDTensor(DTensor):
     def _whole(self) -> Tensor:
         return self.detach().full_tensor()
 
-    _part = _whole
+    def _part(self) -> Tensor:
+        """Return a copy of the part of this process's devices: the whole, in one process."""
+        return _process_parts().copy_of_part(self) if self._mesh._own.is_multi_process else self._whole()
+
+    def _place_of_part(self) -> tuple[list[int], list[int]]:
+        """Return the offsets and sizes of the part of this process's devices."""
+        if self._mesh._own.is_multi_process:
+            return _process_parts().place_of_part(self)
+        return [0] * self.dim(), list(self.shape)
 
     def _take_part(self, part: Tensor) -> None:
-        self.data.copy_(distributed(part, self.device_mesh, self.placements))
+        if self._mesh._own.is_multi_process:
+            self.data.copy_(_process_parts().from_part(part, self.device_mesh, self.placements))
+        else:
+            self.data.copy_(distributed(part, self.device_mesh, self.placements))
 
     @property
     def _local_tensor(self) -> Tensor:
@@ -206,6 +220,10 @@ class SPMDTensor(DTensor):
 for _name in _AS_TENSORS:
     setattr(SPMDTensor, _name, Tensor.__dict__[_name])
 _GRAD, _DATA, _REGISTER_HOOK = Tensor.__dict__["grad"], Tensor.__dict__["data"], Tensor.register_hook      # type: ignore[attr-defined]
+
+
+def _process_parts() -> Any:
+    return importlib.import_module("jtorch._parallel.spmd.process_parts")
 
 
 def wrapped(t: Tensor, mesh: DeviceMesh) -> Any:

@@ -13,7 +13,7 @@ from jtorch.engine.values import spec_from
 
 
 def spec_for(placements: Placements, mesh: DeviceMesh, shape: Sequence[int],
-             before: PartitionSpec | None = None) -> PartitionSpec | None:
+             before: PartitionSpec | None = None, *, check: bool = True) -> PartitionSpec | None:
     """Return the partition spec of placements: the axes that split each dim.
 
     Args:
@@ -21,6 +21,7 @@ def spec_for(placements: Placements, mesh: DeviceMesh, shape: Sequence[int],
         mesh: the mesh, which may be a part of a larger one.
         shape: the size of the tensor.
         before: the tensor's current spec; axes outside ``mesh`` keep their dims.
+        check: whether the dims must divide evenly.
 
     Raises:
         NotImplementedError: a Partial placement, or a dim that does not divide evenly.
@@ -33,7 +34,8 @@ def spec_for(placements: Placements, mesh: DeviceMesh, shape: Sequence[int],
     for dim, size in enumerate(shape):
         kept = [a for a in _axes_of(before, dim) if a not in own]
         axes = kept + [a for i in order(placements, dim) for a in mesh._axes[i]]
-        _check_even(size, dim, math.prod([mesh._own.shape[a] for a in axes]))
+        if check:
+            _check_even(size, dim, math.prod([mesh._own.shape[a] for a in axes]))
         entries.append(tuple(axes))
     return spec_from(entries)
 

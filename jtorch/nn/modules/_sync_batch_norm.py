@@ -5,6 +5,7 @@ from typing import Any
 
 import jtorch.distributed as dist
 from jtorch._api.functions import cat
+from jtorch._api.meshes import is_on_mesh
 from jtorch.autograd.function import Function
 from jtorch.tensor import Tensor
 
@@ -24,9 +25,9 @@ class _SumOverRanks(Function):
         return _SumOverRanks.apply(g.contiguous(), ctx.group), None
 
 
-def group_of(process_group: Any) -> Any:
-    """Return the process group that shares a batch; None for a single process."""
-    if not dist.is_initialized():
+def group_of(x: Tensor, process_group: Any) -> Any:
+    """Return the process group that shares the batch ``x``; None for a single process, or if ``x`` is the whole batch."""
+    if not dist.is_initialized() or is_on_mesh(x):
         return None
     group = dist._get_default_group() if process_group is None else process_group
     return group if group.size() > 1 else None

@@ -205,7 +205,7 @@ class SyncBatchNorm(_BatchNorm):
         if not (from_batch and self.training and "jtorch.distributed" in sys.modules):
             return self._normalized(input)
         from jtorch.nn.modules import _sync_batch_norm as ranks
-        group = ranks.group_of(self.process_group)
+        group = ranks.group_of(input, self.process_group)
         if group is None:
             return self._normalized(input)
         mean, variance, n = ranks.statistics(input, group)
