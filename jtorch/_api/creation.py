@@ -221,6 +221,7 @@ def _check_strides(array: np.ndarray | np.generic) -> None:
 
 
 def _sharing(ndarray: np.ndarray) -> Tensor:
+    ndarray = np.asarray(ndarray)       # NumPy's functions would give results of a subclass too, such as np.memmap.
     stride = tuple(s // ndarray.itemsize for s in ndarray.strides)
     span = extent(ndarray.shape, stride)
     dense = storage.contiguous_strides(ndarray.shape) == stride

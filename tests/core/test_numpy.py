@@ -55,6 +55,16 @@ def test_functions(same):
     same(*FUNCTIONS)
 
 
+def test_memory_maps_are_arrays(xp, tmp_path):
+    table = np.memmap(tmp_path / "table", np.int64, "w+", shape=(8,))
+    table[:] = np.arange(8)
+    x = xp.from_numpy(table)
+    assert xp.stack([x, xp.from_numpy(table[::2]).repeat(2)]).sum().item() == 52
+    assert type(x.numpy()) is np.ndarray
+    x[0] = 5
+    assert table[0] == 5
+
+
 def test_from_numpy_shares_both_ways(xp):
     a = np.zeros((2, 3))
     t = xp.from_numpy(a)
