@@ -1,15 +1,17 @@
 """Compute gradients of the same functions with ``backward()`` and with ``jax.grad``.
 
-    python examples/compare_with_jax_grad.py
+    python examples/compare_with_jax_grad.py --out gradients.png
 
 Each function is written once, with jtorch. ``backward()`` walks the tape of the call. ``jax.grad`` runs the function on JAX's
 tracers, without the tape. Both handle views, in-place writes and Python's control flow.
 """
 from __future__ import annotations
 
+import argparse
 import sys
 
 import jax
+import pictures
 
 import jtorch as torch
 import jtorch.nn.functional as F
@@ -75,14 +77,19 @@ def by_jax_grad(function, args):
 
 
 def compare(function, args):
-    """Print both gradients of each argument, and return the largest difference."""
-    largest = 0.0
+    """Print both gradients of each argument.
+
+    Return the largest difference, and the elements of ``jax.grad`` and of ``backward()``.
+    """
+    largest, across, up = 0.0, [], []
     print(f"{function.__name__}: {function.__doc__}")
     for i, (ours, jaxs) in enumerate(zip(by_backward(function, args), by_jax_grad(function, args), strict=True)):
         difference = (ours - jaxs).abs().max().item()
         largest = max(largest, difference if difference == difference else float("inf"))
+        across += jaxs.flatten().tolist()
+        up += ours.flatten().tolist()
         print(f"  argument {i} {list(args[i].shape)!s:10}  {row(ours)}   {row(jaxs)}   {difference:.1e}")
-    return largest
+    return largest, (across, up)
 
 
 def row(gradient):
@@ -93,10 +100,17 @@ def row(gradient):
 
 def main():
     """Compare all functions. Return 1 if gradients differ."""
+    parser = argparse.ArgumentParser(description="Compares gradients of backward() and of jax.grad.")
+    parser.add_argument("--out", default="gradients.png", help="the PNG file of the gradients")
+    args = parser.parse_args()
     torch.manual_seed(0)
     print(f"{'':26}{'backward()':31}   {'jax.grad':31}   difference")
-    largest = max([compare(function, args) for function, args in examples()])
+    bar = pictures.tqdm(examples(), unit="function", leave=False, disable=None)
+    found = {function.__name__: compare(function, inputs) for function, inputs in bar}
+    largest = max(difference for difference, _ in found.values())
     print(f"largest difference {largest:.1e}")
+    pictures.gradients({name: pair for name, (_, pair) in found.items()}, args.out)
+    print(f"picture in {args.out}")
     if not largest < TOLERANCE:
         sys.exit(f"The gradients differ by more than {TOLERANCE}.")
 

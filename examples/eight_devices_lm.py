@@ -5,6 +5,7 @@ with ``--device cuda``. PyTorch has no equivalent: there each device is a proces
 """
 import argparse
 
+import pictures
 import torch
 import torch.nn.functional as F
 from sharded_lm import Model
@@ -58,13 +59,15 @@ def train(split, device: str, steps: int) -> list[float]:
     spread = split(model, device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     losses = []
-    for step in range(steps):
+    bar = pictures.tqdm(range(steps), unit="step", desc=split.__name__, disable=None)
+    for step in bar:
         chosen = (torch.arange(128) + step * 128) % len(inputs)
         loss = F.cross_entropy(model(spread(inputs[chosen])), spread(targets[chosen]))
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
         losses.append(loss.item())
+        bar.set_postfix_str(f"loss {losses[-1]:.3f}")
     weight = model.blocks[0].up.weight
     print(f"{split.__name__:10s}  losses {', '.join(f'{x:.4f}' for x in losses[::max(1, steps // 4)])}, {losses[-1]:.4f}; "
           f"a weight lies as {getattr(weight, 'placements', 'one tensor')}", flush=True)
@@ -75,6 +78,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--out", default="eight_devices_lm_loss.png", help="the PNG file of the losses")
     options = parser.parse_args()
-    curves = [train(split, options.device, options.steps) for split in (one_device, batches, parameters, layers)]
-    print(f"largest difference {max(abs(a - b) for curve in curves[1:] for a, b in zip(curves[0], curve, strict=True)):.1e}")
+    curves = {split.__name__: train(split, options.device, options.steps) for split in (one_device, batches, parameters, layers)}
+    first, *others = curves.values()
+    print(f"largest difference {max(abs(a - b) for curve in others for a, b in zip(first, curve, strict=True)):.1e}")
+    pictures.losses(curves, options.out)
+    print(f"loss curves in {options.out}")

@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 import torch.nn.functional as F
+from pictures import losses, tqdm
 from torch.distributed.checkpoint.state_dict import get_state_dict
 from torch.distributed.fsdp import fully_shard
 
@@ -42,7 +43,7 @@ class Model(torch.nn.Module):
         return self.out(x)
 
 
-def main(steps: int) -> None:
+def main(steps: int, out: str) -> None:
     dist.init_process_group("gloo")
     rank, n = dist.get_rank(), dist.get_world_size()
     text = ("the quick brown fox jumps over the lazy dog; pack my box with five dozen liquor jugs. " * 20)
@@ -56,18 +57,21 @@ def main(steps: int) -> None:
         fully_shard(block)                      # Only one block at a time is whole.
     fully_shard(net)
     optimizer = torch.optim.AdamW(net.parameters(), lr=3e-3)
-    for step in range(steps):
+    curve = []
+    bar = tqdm(range(steps), unit="step", disable=None if rank == 0 else True)
+    for step in bar:
         chosen = (torch.arange(64) + step * 64 * n + rank * 64) % len(inputs)       # Each rank has its own batch.
         loss = F.cross_entropy(net(inputs[chosen]), targets[chosen])
         loss.backward()
         torch.nn.utils.clip_grad_norm_(net.parameters(), 1.)
         optimizer.step()
         optimizer.zero_grad()
-        if step % 20 == 0 or step == steps - 1:
-            mean = loss.detach() / n
-            dist.all_reduce(mean)
-            if rank == 0:
-                print(f"step {step:3d}  loss {mean.item():.3f}", flush=True)
+        mean = loss.detach() / n
+        dist.all_reduce(mean)
+        curve.append(mean.item())
+        bar.set_postfix_str(f"loss {curve[-1]:.3f}")
+        if rank == 0 and (step % 20 == 0 or step == steps - 1):
+            bar.write(f"step {step:3d}  loss {curve[-1]:.3f}")
 
     folder = [tempfile.mkdtemp() if rank == 0 else None]
     dist.broadcast_object_list(folder)
@@ -78,9 +82,14 @@ def main(steps: int) -> None:
         total = sum(p.numel() for p in net.parameters())
         print(f"rank 0 holds {held} of {total} parameters; checkpoint in {folder[0]}", flush=True)
     dist.destroy_process_group()
+    if rank == 0:
+        losses({"mean of all ranks": curve}, out)
+        print(f"loss curve in {out}", flush=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=100)
-    main(parser.parse_args().steps)
+    parser.add_argument("--out", default="sharded_lm_loss.png", help="the PNG file of the loss")
+    options = parser.parse_args()
+    main(options.steps, options.out)

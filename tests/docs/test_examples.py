@@ -29,6 +29,10 @@ def run(name: str, *arguments: str, cwd: Path, **env: str) -> subprocess.Complet
                           capture_output=True, timeout=300, check=False)
 
 
+def is_picture(path: Path) -> bool:
+    return path.read_bytes().startswith(b"\x89PNG")
+
+
 def succeeded(done: subprocess.CompletedProcess) -> str:
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert not done.stderr, done.stderr
@@ -49,7 +53,7 @@ def test_train_digits(undisturbed):
     accuracy = re.search(r"test accuracy ([\d.]+)% after 20 epochs", printed)
     assert accuracy, printed
     assert float(accuracy[1]) >= 97
-    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert is_picture(folder / "curve.png")
 
 
 @needs_demo
@@ -90,10 +94,12 @@ def test_train_digits_says_what_to_install(tmp_path, module):
     assert "Traceback" not in done.stderr
 
 
+@needs_demo
 @pytest.mark.slow
 def test_compare_with_jax_grad(tmp_path):
     printed = succeeded(run("compare_with_jax_grad.py", cwd=tmp_path))
     assert float(re.search(r"largest difference (\S+)", printed)[1]) < 1e-5
+    assert is_picture(tmp_path / "gradients.png")
 
 
 @pytest.mark.slow
@@ -111,7 +117,7 @@ def test_char_lm(tmp_path):
     first, last = map(float, re.search(r"^loss ([\d.]+) -> ([\d.]+) in", printed, re.MULTILINE).groups())
     assert first > last + 0.3
     written = printed.partition(" s\n")[2].removesuffix("\nloss curve in char_lm_loss.png\n")
-    assert (tmp_path / "char_lm_loss.png").read_bytes().startswith(b"\x89PNG")
+    assert is_picture(tmp_path / "char_lm_loss.png")
     assert written.startswith("The ")
     assert len(written) == len("The ") + 10
 
@@ -122,9 +128,10 @@ def test_vae_digits(tmp_path):
     printed = succeeded(run("vae_digits.py", "--epochs", "3", "--out", "made_up.png", cwd=tmp_path))
     first, last = map(float, re.search(r"loss ([\d.]+) -> ([\d.]+) after 3 epochs", printed).groups())
     assert last < first - 4
-    assert (tmp_path / "made_up.png").read_bytes().startswith(b"\x89PNG")
+    assert is_picture(tmp_path / "made_up.png")
 
 
+@needs_demo
 @pytest.mark.slow
 def test_sharded_lm_on_two_processes(tmp_path):
     start = ["-m", "jtorch", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
@@ -133,9 +140,11 @@ def test_sharded_lm_on_two_processes(tmp_path):
     assert done.returncode == 0, done.stderr
     losses = [float(x) for x in re.findall(r"loss ([\d.]+)", done.stdout)]
     assert losses[0] > 3 and losses[-1] < 1 and "rank 0 holds 34431 of 68781 parameters" in done.stdout
+    assert is_picture(tmp_path / "sharded_lm_loss.png")
     assert {p.name for p in tmp_path.glob("*/*")} >= {".metadata", "__0_0.distcp", "__1_0.distcp"}
 
 
+@needs_demo
 @pytest.mark.slow
 def test_eight_devices_lm(tmp_path):
     flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
@@ -143,4 +152,5 @@ def test_eight_devices_lm(tmp_path):
                           text=True, env=environment(**flags), capture_output=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert float(re.search(r"largest difference (\S+)", done.stdout)[1]) < 1e-5
+    assert is_picture(tmp_path / "eight_devices_lm_loss.png")
     assert "layers      losses" in done.stdout and "a weight lies as (Shard(dim=0),)" in done.stdout
