@@ -135,7 +135,8 @@ class Table:
             own = self._own(path)
             if not isinstance(own, type) or refusal(own) or _UNNAMED.match(path) or hasattr(own, "__getattr__"):
                 continue
-            wanted = [n for n in names.split() if (n[0] != "_" or path == "torch.Tensor") and not _has(own, n)]
+            kinds = [own, *_of_layouts()] if path == "torch.Tensor" else [own]
+            wanted = [n for n in names.split() if (n[0] != "_" or path == "torch.Tensor") and not any(_has(k, n) for k in kinds)]
             words = _words_of(own) if wanted else set()
             lacks = [n for n in wanted if n not in words]
             if lacks and not _BY_ENUMS.issuperset(lacks):
@@ -159,6 +160,12 @@ class Table:
 def _is_imported(thing: Any) -> bool:
     home = thing.__name__ if isinstance(thing, ModuleType) else getattr(thing, "__module__", None) or "torch"
     return str(home).split(".")[0] not in ("torch", "jtorch")
+
+
+def _of_layouts() -> list[type]:
+    """Return the classes of sparse tensors, which PyTorch's one class includes."""
+    from jtorch.sparse.tensor import CompressedTensor, CooTensor
+    return [CooTensor, CompressedTensor]
 
 
 def _has(kind: type, name: str) -> bool:

@@ -93,7 +93,7 @@ def as_json(report: Report) -> str:
                        "findings": [one(f) for f in report.of(*_HEADS)]}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _checked(paths: list[Path]) -> Report:
+def checked(paths: list[Path]) -> Report:
     """Check paths without the garbage collector: syntax trees are many objects, and none are in cycles."""
     was_on = gc.isenabled()
     gc.disable()
@@ -111,6 +111,6 @@ def main(argv: list[str]) -> int:
     if absent:
         sys.stderr.write(f"python -m jtorch check: {absent[0]} does not exist\n")
         return 2
-    report = _checked(given.paths)
+    report = checked(given.paths)
     sys.stdout.write(as_json(report) if given.json else text(report, given.all))
     return 2 if not report.read else int(any(is_missing(f) for f in report.findings.values()))

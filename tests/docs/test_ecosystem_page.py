@@ -3,20 +3,41 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 
 import numpy as np
 import pytest
 
 from tools.ecosystem import __main__ as command
-from tools.ecosystem import page, recorded
+from tools.ecosystem import checked, page, recorded
 from tools.ecosystem.compare import difference
-from tools.ecosystem.packages import PACKAGES, SHORT
+from tools.ecosystem.packages import ONLY_READ, PACKAGES, SHORT
 from tools.ecosystem.reasons import REASONS
 from tools.ecosystem.running import HERE
 
 
 def test_the_page_is_of_the_results():
     assert page.PAGE.read_text() == page.text(json.loads(command.RESULTS.read_text())), "run `python -m tools.ecosystem --page`"
+
+
+def test_what_is_read_of_a_wheel(tmp_path):
+    wheel = tmp_path / "some_net-1.2-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("some_net/__init__.py", "import torch\nfrom torch.cuda import comm\ntorch.relu(torch.rand(2))\n")
+        archive.writestr("some_net/tests/test_it.py", "import torch\ntorch.sin, torch.distributed.autograd\n")
+    assert checked.read(wheel) == {"version": "1.2", "names": 3, "missing": ["torch.cuda.comm"]}
+
+
+def test_a_name_that_has_come_is_no_longer_listed():
+    read = {"names": 4, "missing": ["torch.cuda.comm", "torch.relu"], "guarded": ["torch.distributed.autograd"]}
+    assert page.still_absent(read, "missing") == ["torch.cuda.comm"]
+    assert page.text({}, {"some-net": {"version": "1.2", **read}}).count("| 2 of 4 | `torch.cuda.comm`; 1 guarded |") == 1
+
+
+def test_many_packages_are_read():
+    read = json.loads(checked.RESULTS.read_text())
+    assert set(read) <= {*(names[0] for names in PACKAGES.values()), *ONLY_READ}
+    assert len(ONLY_READ) >= 60 and len(set(read) & set(ONLY_READ)) >= 60
 
 
 def test_each_package_has_its_uses():

@@ -46,9 +46,13 @@ def name_of(place: Path) -> str:
     return stem.lower().replace("_", "-")
 
 
-def download(package: str, folder: Path) -> Path | None:
-    """Download a package's wheel with pip, without its dependencies. Return None if there is no wheel."""
+def download(package: str, folder: Path, only_wheels: bool = True) -> Path | None:
+    """Download a package with pip, without its dependencies. Return None if pip finds no file.
+
+    Without a wheel pip runs the ``setup.py`` of a source distribution, for its metadata.
+    """
     before = set(folder.iterdir())
-    done = subprocess.run([*PIP, "download", "--quiet", "--no-deps", "--only-binary=:all:", "-d", str(folder), package],
+    wheels = ["--only-binary=:all:"] if only_wheels else ["--prefer-binary"]
+    done = subprocess.run([*PIP, "download", "--quiet", "--no-deps", *wheels, "-d", str(folder), package],
                           capture_output=True, check=False)
     return next(iter(sorted(set(folder.iterdir()) - before)), None) if done.returncode == 0 else None
