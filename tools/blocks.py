@@ -12,6 +12,7 @@ import importlib.util
 import io
 import re
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,12 +79,14 @@ def run(block: Block, page: str, scope: dict[str, Any]) -> str:
 
 
 def wrong(page: Path, name: str) -> str | None:
-    """Run a page. Return the first difference from its expected output, None if there is none."""
+    """Run a page in an empty folder. Return the first difference from its expected output, None if there is none."""
     scope: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks(page.read_text(encoding="utf-8")):
-        got = run(block, name, scope)
-        if block.printed is not None and not _SAME.check_output(block.printed, got, doctest.ELLIPSIS):
-            return f"{name}:{block.line} prints\n{got}\nbut the page says\n{block.printed}"
+    found = blocks(page.read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for block in found:
+            got = run(block, name, scope)
+            if block.printed is not None and not _SAME.check_output(block.printed, got, doctest.ELLIPSIS):
+                return f"{name}:{block.line} prints\n{got}\nbut the page says\n{block.printed}"
     return None
 
 

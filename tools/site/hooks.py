@@ -32,12 +32,20 @@ def on_config(config: Any) -> Any:
     _made.update(made)
     _anchors.update(reference.anchors(made))
     sections = {title: pages for section in config.nav for title, pages in section.items()}
-    sections["Reference"][:] = list(made)[-1:] + list(made)[:-1]
-    named = {place for pages in sections.values() if isinstance(pages, list) for p in pages
-             for place in ([p] if isinstance(p, str) else p.values())}
-    top = sorted(p.name for p in (ROOT / "docs").glob("*.md"))
-    sections["How it works"] += [name for name in top if name not in named and name != "index.md"]
+    sections["Reference"][:1] = list(made)[-1:]
+    sections["Reference"] += list(made)[:-1]
+    named = set(_places(config.nav))
+    sections["Extend"] += [name for name in sorted(p.name for p in (ROOT / "docs").glob("*.md")) if name not in named]
     return config
+
+
+def _places(nav: Any) -> Iterator[str]:
+    """Yield the files of a navigation."""
+    if isinstance(nav, str):
+        yield nav
+    else:
+        for part in nav.values() if isinstance(nav, dict) else nav:
+            yield from _places(part)
 
 
 def on_files(files: Files, config: Any) -> Files:
