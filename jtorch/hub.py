@@ -62,19 +62,18 @@ def _not_built(what: str) -> NotImplementedError:
                                "torch.load, or torch.hub.load(folder, ..., source='local').")
 
 
-def load(repo_or_dir: Any, model: str, *args: Any, source: str = "github", trust_repo: Any = None, force_reload: bool = False,
+def load(repo_or_dir: Any, model: str, *args: Any, source: str = "github", trust_repo: Any = "check", force_reload: bool = False,
          verbose: bool = True, skip_validation: bool = False, **kwargs: Any) -> Any:
     """Call an entry of a local folder's ``hubconf.py``; NotImplementedError for ``github``. See torch.hub.load."""
     return _local(repo_or_dir, source, model)(*args, **kwargs)
 
 
-def help(github: Any, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None,
-         verbose: bool = True) -> Any:
+def help(github: Any, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check") -> Any:
     """Raise NotImplementedError: repositories are not downloaded. See torch.hub.help."""
     raise _not_built("look into a repository")
 
 
-def list(github: Any, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None,
+def list(github: Any, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check",
          verbose: bool = True) -> builtins.list[str]:
     """Raise NotImplementedError: repositories are not downloaded. See torch.hub.list."""
     raise _not_built("look into a repository")

@@ -219,7 +219,8 @@ class profile:  # noqa: N801
                                   "and profile.export_chrome_trace writes what ran")
 
 
-def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[Any], None]:
+def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False,
+                              use_python_export: bool = False) -> Callable[[Any], None]:
     """Return an ``on_trace_ready`` that writes a file per cycle. See torch.profiler.tensorboard_trace_handler."""
     def handler(prof: Any) -> None:
         Path(dir_name).mkdir(parents=True, exist_ok=True)

@@ -118,7 +118,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextlib.contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices",
-             device_type: str = "cuda"):
+             device_type: str | None = None):
     """Restore the generators' states at the end of the block. See torch.random.fork_rng."""
     if not enabled:
         yield

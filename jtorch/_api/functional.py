@@ -27,12 +27,12 @@ from jtorch.storage import aval_of
 from jtorch.tensor import Tensor, class_of, with_grad
 
 
-def is_tensor(obj: Any) -> bool:
+def is_tensor(obj: Any, /) -> bool:
     """Return whether ``obj`` is a tensor. See torch.is_tensor."""
     return isinstance(obj, Tensor)
 
 
-def is_storage(obj: Any) -> bool:
+def is_storage(obj: Any, /) -> bool:
     """Return whether ``obj`` is a storage. See torch.is_storage."""
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
@@ -105,7 +105,7 @@ def get_default_dtype() -> dtypes.dtype:
     return dtypes.get_default_dtype()
 
 
-def set_default_dtype(d: dtypes.dtype) -> None:
+def set_default_dtype(d: dtypes.dtype, /) -> None:
     """Set the dtype of tensors made from Python floats. See torch.set_default_dtype."""
     if not isinstance(d, dtypes.dtype) or not d.is_floating_point:
         raise TypeError(("invalid dtype object: " if not isinstance(d, dtypes.dtype) else "")

@@ -23,6 +23,7 @@ from jtorch._api.arguments import flag_of, int_of, list_of, operand_of, sizes_of
 from jtorch._api.conversion import in_format
 from jtorch._api.names import ONLY_IN_PLACE, put
 from jtorch._api.op_docs import OpDoc
+from jtorch._api.op_signatures import OpSignature
 from jtorch._api.torch_function import NOT_OVERRIDDEN, overridden
 from jtorch._backward.view_history import edge_of, requires_grad, start_history
 from jtorch._base import seam
@@ -437,6 +438,7 @@ def make_functions() -> dict[str, dict[str, types.FunctionType]]:
         fn = scope[key]
         fn.__name__ = fn.__qualname__ = op.name.split(".")[-1] + ("_" if form == "inplace" else "")
         fn.__doc__, fn.__module__ = docs[op.name], _home_of(op, form)
+        fn.__signature__ = OpSignature.of(op, form)     # type: ignore[attr-defined]
         made.setdefault(op.name, {})[form] = fn
     return made
 

@@ -52,7 +52,9 @@ def scaled_mm(mat_a: Tensor, mat_b: Tensor, scale_a: Tensor | list[Tensor], scal
     return call(call_of(OPS["_scaled_product"], marks), [mat_a, mat_b, *scales, *([] if bias is None else [bias])])
 
 
-def scaled_grouped_mm(*args: Any, **named: Any) -> Tensor:
+def scaled_grouped_mm(mat_a: Any, mat_b: Any, scale_a: Any, scale_recipe_a: Any, scale_b: Any, scale_recipe_b: Any,
+                      swizzle_a: Any = None, swizzle_b: Any = None, bias: Any = None, offs: Any = None,
+                      output_dtype: Any = dtypes.bfloat16, contraction_dim: Any = (), use_fast_accum: bool = False) -> Tensor:
     """Raise NotImplementedError. See torch.nn.functional.scaled_grouped_mm."""
     raise NotImplementedError("scaled_grouped_mm is not built: grouped_mm takes bfloat16, float16 and float32, and scaled_mm one "
                               "pair of matrices in 8-bit floats")

@@ -4,7 +4,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -144,9 +144,9 @@ def _of_numbers(name: str):
 sym_max, sym_min = _of_numbers("max"), _of_numbers("min")
 
 
-def sym_sum(args: Iterable) -> Any:
-    """Return ``sum(args)``. See torch.sym_sum."""
-    return sum(args)
+def sym_sum(*args: Any) -> Any:
+    """Return the sum of numbers, or of a sequence of numbers. See torch.sym_sum."""
+    return sum(args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args)
 
 
 def sym_ite(b: bool, t: Any, f: Any) -> Any:

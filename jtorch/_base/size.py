@@ -66,3 +66,6 @@ class Size(tuple):
 def of(shape: tuple[int, ...]) -> Size:
     """Return the Size of a tuple of ints, without checks."""
     return tuple.__new__(Size, shape)
+
+
+NO_DIMS = Size()

@@ -54,16 +54,16 @@ def register_optimizer_step_post_hook(hook: Callable) -> RemovableHandle:
     return RemovableHandle(_global_optimizer_post_hooks, hook)
 
 
-def with_hooks(step: Callable) -> Callable:
+def with_hooks(func: Callable) -> Callable:
     """Wrap a step so that the hooks run before and after it. See torch.optim.Optimizer.profile_hook_step."""
-    @functools.wraps(step)
+    @functools.wraps(func)
     def hooked(*args, **kwargs):
         self = args[0]
         for hook in chain(list(_global_optimizer_pre_hooks.values()), list(self._optimizer_step_pre_hooks.values())):
             new = hook(self, args, kwargs)
             if new is not None:
-                args, kwargs = _checked(step, new)
-        out = step(*args, **kwargs)
+                args, kwargs = _checked(func, new)
+        out = func(*args, **kwargs)
         for hook in chain(list(self._optimizer_step_post_hooks.values()), list(_global_optimizer_post_hooks.values())):
             hook(self, args, kwargs)
         return out

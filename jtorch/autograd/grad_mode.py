@@ -31,9 +31,12 @@ class enforce_grad_layout_policy(set_multithreading_enabled):
     """Accept the setting. A gradient always has the strides of its leaf, or is contiguous.
 
     Args:
-        mode (bool): accepted.
+        enable (bool): accepted.
 
     """
+
+    def __init__(self, enable: bool = True) -> None:
+        super().__init__(enable)
 
 
 class _unsafe_preserve_version_counter(_Context):

@@ -6,6 +6,7 @@ from typing import Any
 
 from jtorch._api import functions
 from jtorch._base.dtype_info import finfo
+from jtorch._base.size import NO_DIMS
 from jtorch.distributions import constraints
 from jtorch.distributions._families import AtLoc, Parametrized
 from jtorch.distributions.distribution import ExponentialFamily, checked, standard_normal
@@ -59,13 +60,13 @@ class Normal(_Located, ExponentialFamily):
         """Return scale ** 2."""
         return self.stddev.pow(2)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.sample."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return functions.normal(self.loc.expand(shape), self.scale.expand(shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.rsample."""
         return self.loc + standard_normal(self.loc, self._extended_shape(sample_shape)) * self.scale
 
@@ -125,7 +126,7 @@ class Laplace(_Located):
         """Return the variance."""
         return 2 * self.scale.pow(2)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.rsample."""
         u = functions.empty_like(self.loc.expand(self._extended_shape(sample_shape)).contiguous())
         u = u.detach().uniform_(finfo(self.loc.dtype).eps - 1, 1)
@@ -182,7 +183,7 @@ class Cauchy(_Located):
         """Return inf."""
         return functions.full_like(self.loc, math.inf)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.rsample."""
         shape = self._extended_shape(sample_shape)
         return self.loc + functions.empty(shape, dtype=self.loc.dtype, device=self.loc.device).cauchy_() * self.scale
@@ -254,7 +255,7 @@ class Exponential(Parametrized, ExponentialFamily):
         """Return rate ** -2."""
         return self.rate.pow(-2)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.rsample."""
         shape = self._extended_shape(sample_shape)
         return functions.empty(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
@@ -342,7 +343,7 @@ class Uniform(Parametrized):
         """Return the variance."""
         return (self.high - self.low).pow(2) / 12
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.rsample."""
         made = functions.rand(self._extended_shape(sample_shape), dtype=self.low.dtype, device=self.low.device)
         return self.low + made * (self.high - self.low)

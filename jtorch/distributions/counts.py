@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from jtorch._api import functions, nn_functions
+from jtorch._base.size import NO_DIMS
 from jtorch.distributions import constraints
 from jtorch.distributions.discrete import Binary, OfCategorical
 from jtorch.distributions.distribution import Distribution, broadcast_all, checked, one_of
@@ -74,7 +75,7 @@ class Binomial(_Trials):
         """Return total_count * probs * (1 - probs)."""
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return functions.binomial(self.total_count.expand(shape), self.probs.expand(shape))
@@ -147,7 +148,7 @@ class NegativeBinomial(_Trials):
         """Return the variance."""
         return self.mean / (-self.logits).sigmoid()
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         with no_grad():
             rates = Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
             return functions.poisson(rates.sample(sample_shape))
@@ -204,7 +205,7 @@ class Multinomial(OfCategorical):
         """Return total_count * probs * (1 - probs)."""
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
         counts = functions.zeros(self._extended_shape(sample_shape), dtype=drawn.dtype, device=drawn.device)
         return counts.scatter_add_(-1, drawn, functions.ones_like(drawn)).type_as(self.probs)

@@ -6,7 +6,7 @@ from typing import Any
 
 from jtorch._api import functions, nn_functions
 from jtorch._base.dtype_info import finfo
-from jtorch._base.size import Size
+from jtorch._base.size import NO_DIMS, Size
 from jtorch.distributions import constraints
 from jtorch.distributions._families import Parametrized
 from jtorch.distributions.distribution import (
@@ -91,7 +91,7 @@ class Bernoulli(Binary, ExponentialFamily):
         """Return the variance."""
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.sample."""
         with no_grad():
             return functions.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
@@ -155,7 +155,7 @@ class Geometric(Binary):
         """Return the variance."""
         return (1.0 / self.probs - 1.0) / self.probs
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.sample."""
         shape, dtype = self._extended_shape(sample_shape), self.probs.dtype
         with no_grad():
@@ -215,7 +215,7 @@ class Poisson(Parametrized, ExponentialFamily):
         """Return ``rate``."""
         return self.rate
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.sample."""
         with no_grad():
             return functions.poisson(self.rate.expand(self._extended_shape(sample_shape)))
@@ -301,7 +301,7 @@ class Categorical(Distribution):
         """Return the most likely index."""
         return self.probs.argmax(dim=-1)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.sample."""
         rows = self.probs.detach().reshape(-1, self._num_events)
         drawn = functions.multinomial(rows, Size(sample_shape).numel(), True).T
@@ -390,7 +390,7 @@ class OneHotCategorical(OfCategorical):
     def _one_hot(self, index: Any) -> Any:
         return nn_functions.one_hot(index, self.event_shape[0]).to(self.probs.dtype)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.sample."""
         return self._one_hot(self._categorical.sample(sample_shape))
 
@@ -433,6 +433,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.rsample."""
         return self.sample(sample_shape) + (self.probs - self.probs.detach())

@@ -10,7 +10,7 @@ from jtorch._api import functions
 from jtorch._api.creation import tensor
 from jtorch._base import warned
 from jtorch._base.dtype_info import finfo
-from jtorch._base.size import Size
+from jtorch._base.size import NO_DIMS, Size
 from jtorch.distributions.constraints import Constraint, is_dependent
 from jtorch.no_grad import enable_grad, no_grad
 from jtorch.tensor import Tensor
@@ -132,7 +132,7 @@ class Distribution:
             raise ValueError
         Distribution._validate_args = value
 
-    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None):
+    def __init__(self, batch_shape: Any = NO_DIMS, event_shape: Any = NO_DIMS, validate_args: bool | None = None):
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
@@ -207,7 +207,7 @@ class Distribution:
                                       "must also define a custom .expand() method.")
         return self.__new__(type(self)) if _instance is None else _instance
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         """Draw samples without history.
 
         Args:
@@ -220,7 +220,7 @@ class Distribution:
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         """Draw samples as differentiable functions of the parameters.
 
         Args:
@@ -284,7 +284,7 @@ class Distribution:
         """Return exp(entropy)."""
         return self.entropy().exp()
 
-    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+    def _extended_shape(self, sample_shape: Any = NO_DIMS) -> Size:
         return Size(tuple(sample_shape) + tuple(self._batch_shape) + tuple(self._event_shape))
 
     def _validate_sample(self, value: Any) -> None:

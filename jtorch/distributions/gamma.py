@@ -7,6 +7,7 @@ from typing import Any
 from jtorch._api import functions
 from jtorch._api.creation import as_tensor, tensor
 from jtorch._base.dtype_info import finfo
+from jtorch._base.size import NO_DIMS
 from jtorch.distributions import constraints
 from jtorch.distributions._families import AtLoc, Parametrized
 from jtorch.distributions.distribution import ExponentialFamily, Number, broadcast_all, checked, standard_normal
@@ -58,7 +59,7 @@ class Gamma(Parametrized, ExponentialFamily):
         """Return concentration / rate ** 2."""
         return self.concentration / self.rate.pow(2)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         shape = self._extended_shape(sample_shape)
         value = functions._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         # The clamp changes only the elements: the gradient stays that of the unclamped value.
@@ -162,7 +163,7 @@ class StudentT(AtLoc, Parametrized):
         many = self.scale.pow(2) * df / (df.masked_fill(df <= 2, math.nan) - 2)
         return many.masked_fill(df <= 2, math.inf).masked_fill(df <= 1, math.nan)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         normal = standard_normal(self.df, self._extended_shape(sample_shape))
         return self.loc + self.scale * (normal * (self._chi2.rsample(sample_shape) / self.df).rsqrt())
 
@@ -230,7 +231,7 @@ class FisherSnedecor(Parametrized):
         df2 = self._df2_above(4)
         return 2 * df2.pow(2) * (self.df1 + df2 - 2) / (self.df1 * (df2 - 2).pow(2) * (df2 - 4))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         tiny = finfo(self.df1.dtype).tiny
         return (self._gamma1.rsample(sample_shape) / self._gamma2.rsample(sample_shape).clamp(min=tiny)).clamp(min=tiny)
 

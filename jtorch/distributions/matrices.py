@@ -8,6 +8,7 @@ from jtorch._api import functions
 from jtorch._api.creation import tensor
 from jtorch._base import warned
 from jtorch._base.dtype_info import finfo
+from jtorch._base.size import NO_DIMS
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import Distribution, ExponentialFamily, Number, broadcast_all, checked
 from jtorch.distributions.gamma import Beta, Chi2
@@ -106,7 +107,7 @@ class Wishart(OfCovariance, ExponentialFamily):
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
-    def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS, max_try_correction: int | None = None) -> Any:
         with no_grad():
             self._bartlett(sample_shape)
         for _ in range(10 if max_try_correction is None else max_try_correction):
@@ -178,7 +179,7 @@ class LKJCholesky(Distribution):
         row = (functions.arange(self.dim, dtype=c.dtype, device=c.device) - 1).clamp(min=0)
         return Beta(row + 0.5, (c + 0.5 * (self.dim - 2)).unsqueeze(-1) - 0.5 * row)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         with no_grad():
             squares = self._radii().sample(sample_shape).unsqueeze(-1)
             shape = self._extended_shape(sample_shape)

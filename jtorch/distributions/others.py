@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from jtorch._api import functions
+from jtorch._base.size import NO_DIMS
 from jtorch.distributions import constraints
 from jtorch.distributions._families import AtLoc, Parametrized
 from jtorch.distributions.discrete import Categorical
@@ -58,7 +59,7 @@ class VonMises(AtLoc, Parametrized):
         rho = (tau - (2 * tau).sqrt()) / (2 * k)
         return functions.where(k < 1e-5, 1 / k + k, (1 + rho ** 2) / (2 * rho))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         with no_grad():
             loc, k = self.loc.double(), self.concentration.double()
             angle = self._angles(k, self._extended_shape(sample_shape))
@@ -143,7 +144,7 @@ class GeneralizedPareto(Parametrized):
         c = self.concentration.masked_fill(self.concentration >= 0.5, math.nan)
         return self.scale ** 2 / ((1 - c) ** 2 * (1 - 2 * c))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         return self.icdf(functions.rand(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device))
 
     @checked
@@ -257,15 +258,15 @@ class MixtureSameFamily(Distribution):
     def _pad(self, x: Any) -> Any:
         return x.unsqueeze(-1 - self._event_ndims)
 
-    def cdf(self, value: Any) -> Any:
-        return (self._component_distribution.cdf(self._pad(value)) * self._mixture_distribution.probs).sum(-1)
+    def cdf(self, x: Any) -> Any:
+        return (self._component_distribution.cdf(self._pad(x)) * self._mixture_distribution.probs).sum(-1)
 
     @checked
-    def log_prob(self, value: Any) -> Any:
-        each = self._component_distribution.log_prob(self._pad(value))
+    def log_prob(self, x: Any) -> Any:
+        each = self._component_distribution.log_prob(self._pad(x))
         return (each + self._mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         with no_grad():
             dim, event = len(sample_shape) + len(self._batch_shape), tuple(self._event_shape)
             chosen = self._mixture_distribution.sample(sample_shape)

@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from jtorch._api import functions, nn_functions
+from jtorch._base.size import NO_DIMS
 from jtorch.distributions import constraints
 from jtorch.distributions.discrete import Binary, OfCategorical
 from jtorch.distributions.distribution import (
@@ -57,7 +58,7 @@ class LogitRelaxedBernoulli(Binary):
         self.temperature = temperature
         super().__init__(probs, logits, validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         shape = self._extended_shape(sample_shape)
         probs, u = clamp_probs(self.probs.expand(shape)), clamp_probs(_uniform(self.probs, shape))
         return (u.log() - (-u).log1p() + probs.log() - (-probs).log1p()) / self.temperature
@@ -152,7 +153,7 @@ class ExpRelaxedCategorical(OfCategorical):
         self.temperature = temperature
         self._set(probs, logits, validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         u = clamp_probs(_uniform(self.logits, self._extended_shape(sample_shape)))
         return ((self.logits - (-u.log()).log()) / self.temperature).log_softmax(-1)
 
@@ -270,11 +271,11 @@ class ContinuousBernoulli(Binary, ExponentialFamily):
         value = p * (p - 1.0) / (1.0 - 2.0 * p).pow(2) + 1.0 / ((-p).log1p() - p.log()).pow(2)
         return self._or_series(value, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         return self.icdf(_uniform(self.probs, self._extended_shape(sample_shape)))
 
     @checked

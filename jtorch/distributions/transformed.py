@@ -6,7 +6,7 @@ from typing import Any
 
 from jtorch._api import functions
 from jtorch._base.dtype_info import finfo
-from jtorch._base.size import Size
+from jtorch._base.size import NO_DIMS, Size
 from jtorch.distributions import constraints
 from jtorch.distributions.continuous import EULER, Cauchy, Exponential, Normal, Uniform
 from jtorch.distributions.distribution import Distribution, broadcast_all, checked, sum_last
@@ -108,11 +108,11 @@ class TransformedDistribution(Distribution):
             x = transform(x)
         return x
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         with no_grad():
             return self._forward(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         return self._forward(self.base_dist.rsample(sample_shape))
 
     @checked

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from jtorch._api import functions
-from jtorch._base.size import Size
+from jtorch._base.size import NO_DIMS, Size
 from jtorch.distributions import constraints
 from jtorch.distributions._families import AtLoc
 from jtorch.distributions.distribution import Distribution, checked, lazy_property, standard_normal, sum_last
@@ -127,7 +127,7 @@ class MultivariateNormal(OfCovariance, Gaussian):
         """Return the variance of each element."""
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self.loc.shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.rsample."""
         eps = standard_normal(self.loc, self._extended_shape(sample_shape))
         return self.loc + (self._unbroadcasted_scale_tril @ eps.unsqueeze(-1)).squeeze(-1)
@@ -215,7 +215,7 @@ class LowRankMultivariateNormal(Gaussian):
         inner = functions.linalg.solve_triangular(self._capacitance_tril, self._weighed(), upper=False)
         return self.cov_diag.reciprocal().diag_embed() - inner.mT @ inner
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.rsample."""
         shape = self._extended_shape(sample_shape)
         shared = standard_normal(self.loc, shape[:-1] + self.cov_factor.shape[-1:])
@@ -303,11 +303,11 @@ class Independent(Distribution):
         """Return the base distribution's variance."""
         return self.base_dist.variance
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.sample."""
         return self.base_dist.sample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = NO_DIMS) -> Any:
         """See Distribution.rsample."""
         return self.base_dist.rsample(sample_shape)
 

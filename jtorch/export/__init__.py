@@ -76,6 +76,6 @@ def unflatten(*args: Any, **kwargs: Any) -> NoReturn:
     raise NotImplementedError("torch.export.unflatten is not built: a program has no modules inside")
 
 
-def register_dataclass(cls: Any, **kwargs: Any) -> NoReturn:
+def register_dataclass(cls: Any, *, serialized_type_name: str | None = None) -> NoReturn:
     """Raise NotImplementedError: inputs are tuples, lists and dicts of tensors."""
     raise NotImplementedError("torch.export.register_dataclass is not built; give tensors in tuples, lists and dicts")

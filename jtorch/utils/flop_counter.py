@@ -22,16 +22,16 @@ aten = ops.aten
 flop_registry: dict[Any, Callable] = {}
 
 
-def get_shape(x: Any) -> Any:
+def get_shape(i: Any) -> Any:
     """Return the shape of a tensor; other objects unchanged."""
-    return x.shape if isinstance(x, Tensor) else x
+    return i.shape if isinstance(i, Tensor) else i
 
 
-def shape_wrapper(formula: Callable) -> Callable:
+def shape_wrapper(f: Callable) -> Callable:
     """Let a formula of shapes take tensors, and their result as ``out_val``."""
     def of_tensors(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
         args, kwargs, out_shape = tree_map(get_shape, (args, kwargs, out_val))
-        return formula(*args, out_shape=out_shape, **kwargs)
+        return f(*args, out_shape=out_shape, **kwargs)
     return of_tensors
 
 

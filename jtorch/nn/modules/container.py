@@ -118,6 +118,10 @@ class Sequential(_Numbered):
         for name, module in named:
             self.add_module(name, module)
 
+    def extend(self, sequential: Iterable):
+        """Add modules at the end."""
+        return super().extend(sequential)
+
     def __add__(self, other: Any) -> Sequential:
         return Sequential(*self).__iadd__(other)
 
@@ -183,11 +187,11 @@ class ModuleList(_Numbered):
         return f"{self._get_name()}(\n  " + "\n  ".join(indented(line) for line in lines) + "\n)"
 
 
-def _of_the_dict(name: str, doc: str | None = None) -> Any:
+def _of_the_dict(name: str) -> Any:
     """Return a method that calls the method ``name`` of the dict of modules."""
     def method(self, *args):
         return getattr(self._modules, name)(*args)
-    method.__name__, method.__qualname__, method.__doc__ = name, f"ModuleDict.{name}", doc
+    method.__name__, method.__qualname__ = name, f"ModuleDict.{name}"
     return method
 
 
@@ -212,15 +216,27 @@ class ModuleDict(Module):
     __len__ = _of_the_dict("__len__")
     __iter__ = _of_the_dict("__iter__")
     __contains__ = _of_the_dict("__contains__")
-    keys = _of_the_dict("keys", "Return the names.")
-    values = _of_the_dict("values", "Return the modules.")
-    items = _of_the_dict("items", "Return the pairs (name, module).")
-    clear = _of_the_dict("clear", "Remove all modules.")
 
     def __init__(self, modules: Any = None):
         super().__init__()
         if modules is not None:
             self.update(modules)
+
+    def keys(self):
+        """Return the names."""
+        return self._modules.keys()
+
+    def values(self):
+        """Return the modules."""
+        return self._modules.values()
+
+    def items(self):
+        """Return the pairs (name, module)."""
+        return self._modules.items()
+
+    def clear(self):
+        """Remove all modules."""
+        self._modules.clear()
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)

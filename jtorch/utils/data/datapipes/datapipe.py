@@ -27,7 +27,8 @@ class _WithFunctions:
         cls.functions[function_name] = function
 
     @classmethod
-    def register_datapipe_as_function(cls, function_name: str, cls_to_register: Callable, *args: Any, **kwargs: Any) -> None:
+    def register_datapipe_as_function(cls, function_name: str, cls_to_register: Callable,
+                                       enable_df_api_tracing: bool = False) -> None:
         """Register a class of pipes, which all pipes of this kind can create by a method."""
         if function_name in cls.functions:
             raise Exception(f"Unable to add DataPipe function name {function_name} as it is already taken")
