@@ -251,7 +251,7 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def any(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Return whether any element is true (uint8 for uint8). See torch.any."""
 ao: Any
-def arange(start: Any = None, end: Any = None, step: Any = None, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def arange(start: Any = None, end: Any = None, step: Any = None, *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return the numbers from ``start`` (0) up to but not including ``end``. See torch.arange."""
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the angle whose cosine it is. See torch.acos."""
@@ -321,7 +321,7 @@ def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int]
     """Return the mean of each window over one dimension. See torch.nn.functional.avg_pool1d."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """Return beta * input + alpha * the products of a batch. See torch.baddbmm."""
-def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return a triangle that is 0 at both ends. See torch.bartlett_window."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
     """See torch.nn.functional.batch_norm."""
@@ -346,7 +346,7 @@ def bitwise_right_shift(input: Tensor | _Number, other: Tensor | _Number, *, out
     """Return bits moved down by ``other``, keeping the sign. See torch.bitwise_right_shift."""
 def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return the bits set in one of the two. See torch.bitwise_xor."""
-def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return the sum of three cosines. See torch.blackman_window."""
 @overload
 def block_diag(*tensors: Tensor) -> Tensor: ...
@@ -538,11 +538,11 @@ def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_b
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: builtins.float, norm_type: builtins.float) -> Tensor:
     """Scale the rows at ``indices`` down to ``max_norm`` in place, as nn.functional.embedding does first."""
 @overload
-def empty(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
+def empty(*size: builtins.int, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
 @overload
-def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return an uninitialized tensor; here it holds zeros. See torch.empty."""
-def empty_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def empty_like(input: Tensor, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return an uninitialized tensor (zeros) in the shape of another. See torch.empty_like."""
 def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return whether the elements are equal. See torch.eq."""
@@ -575,7 +575,7 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return e raised to each element, minus 1, exact for small ones. See torch.expm1."""
 def expm1_(input: Tensor) -> Tensor:
     """Return e raised to each element, minus 1, exact for small ones. See torch.expm1."""
-def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return ones on the diagonal, zeros elsewhere. See torch.eye."""
 def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: builtins.int, quant_min: builtins.int, quant_max: builtins.int) -> Tensor:
     """Return the same with a scale and a zero point per slice along ``axis``. See torch.fake_quantize_per_channel_affine."""
@@ -637,9 +637,9 @@ def frac_(input: Tensor) -> Tensor:
     """Return each element minus its integer part. See torch.frac."""
 def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> frexp_result:
     """Return mantissas in [0.5, 1) and exponents of 2. See torch.frexp."""
-def full(size: Sequence[builtins.int], fill_value: _Number, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def full(size: Sequence[builtins.int], fill_value: _Number, *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return a tensor filled with one number, of that number's dtype. See torch.full."""
-def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return one number in the shape of another tensor. See torch.full_like."""
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """Return ``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
@@ -682,9 +682,9 @@ def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor
 def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return whether ``input`` is greater. See torch.gt."""
 half: _dtype
-def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, alpha: builtins.float = 0.54, beta: builtins.float = 0.46, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, alpha: builtins.float = 0.54, beta: builtins.float = 0.46, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return alpha - beta * cosine. See torch.hamming_window."""
-def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return a raised cosine that is 0 at both ends. See torch.hann_window."""
 def hardshrink(input: Tensor, lambd: _Number = 0.5) -> Tensor:
     """Return the input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
@@ -780,7 +780,7 @@ def isreal(input: Tensor) -> Tensor:
     """Return whether each element has no imaginary part. See torch.isreal."""
 def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
     """Return the signal whose spectra are nearest to those given: the inverse of ``stft``. See torch.istft."""
-def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return a quotient of Bessel functions. See torch.kaiser_window."""
 def kl_div(input: Tensor, target: Tensor, reduction: builtins.int = 0, *, log_target: builtins.bool = False) -> Tensor:
     """See torch.nn.functional.kl_div. 1 is the mean over all elements."""
@@ -809,7 +809,7 @@ def less_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = N
     """Return whether ``input`` is less or equal. See torch.le."""
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the logarithm of the gamma function's magnitude. See torch.lgamma."""
-def linspace(start: Tensor | _Number, end: Tensor | _Number, steps: builtins.int, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def linspace(start: Tensor | _Number, end: Tensor | _Number, steps: builtins.int, *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return ``steps`` evenly spaced numbers from ``start`` to ``end``. See torch.linspace."""
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the natural logarithm. See torch.log."""
@@ -849,7 +849,7 @@ def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | Non
     """Return the inverse of sigmoid, of elements first brought to at least ``eps`` from 0 and 1. See torch.logit."""
 def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
     """Return the inverse of sigmoid, of elements first brought to at least ``eps`` from 0 and 1. See torch.logit."""
-def logspace(start: Tensor | _Number, end: Tensor | _Number, steps: builtins.int, base: builtins.float = 10.0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def logspace(start: Tensor | _Number, end: Tensor | _Number, steps: builtins.int, base: builtins.float = 10.0, *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return powers of ``base`` with evenly spaced exponents. See torch.logspace."""
 def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Return the logarithm of the sum of exponentials along ``dim``. See torch.logsumexp."""
@@ -994,11 +994,11 @@ def not_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = No
 def numel(input: Tensor) -> builtins.int:
     """Return the number of elements. See torch.numel."""
 @overload
-def ones(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
+def ones(*size: builtins.int, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
 @overload
-def ones(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def ones(size: Sequence[builtins.int], *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return a tensor of ones. See torch.ones."""
-def ones_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return ones in the shape of another tensor. See torch.ones_like."""
 def orgqr(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the first columns of a product of Householder reflections. See torch.linalg.householder_product."""
@@ -1060,7 +1060,7 @@ def randint_like(input: Tensor, *args: builtins.int, dtype: _dtype | None = None
     """Call torch.randint with the shape, dtype, device and memory format of a tensor."""
 def randn_like(input: Tensor, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, memory_format: Any = None, **kw: Any) -> Tensor:
     """Call torch.randn with the shape, dtype, device and memory format of a tensor."""
-def range(start: Any, end: Any, step: Any = 1, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def range(start: Any, end: Any, step: Any = 1, *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return the numbers from ``start`` to ``end``, which is included. See torch.range."""
 def ravel(input: Tensor) -> Tensor:
     """Return all elements in one dim. See torch.ravel."""
@@ -1282,11 +1282,11 @@ def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpos
     """Return X of AX = b for a triangular A, and A. See torch.triangular_solve."""
 def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return the lower triangle, zeros elsewhere. See torch.tril."""
-def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return the rows and columns of the elements on and below a diagonal. See torch.tril_indices."""
 def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return the upper triangle, zeros elsewhere. See torch.triu."""
-def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return the rows and columns of the elements on and above a diagonal. See torch.triu_indices."""
 def true_divide(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return the quotient. See torch.true_divide."""
@@ -1350,9 +1350,9 @@ xpu: Any
 def zero_(input: Tensor) -> Tensor:
     """Return all elements replaced by 0. See torch.Tensor.zero_."""
 @overload
-def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
+def zeros(*size: builtins.int, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
 @overload
-def zeros(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def zeros(size: Sequence[builtins.int], *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return a tensor of zeros. See torch.zeros."""
-def zeros_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return zeros in the shape of another tensor. See torch.zeros_like."""

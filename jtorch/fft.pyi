@@ -20,7 +20,7 @@ def fft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, no
     """Return the discrete Fourier transform along one dimension. See torch.fft.fft."""
 def fft2(input: Tensor, s: Sequence[builtins.int] | None = None, dim: builtins.int | Sequence[builtins.int] | None = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the transform along two dimensions. See torch.fft.fft2."""
-def fftfreq(n: builtins.int, d: builtins.float = 1.0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def fftfreq(n: builtins.int, d: builtins.float = 1.0, *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return the frequencies of fft's coefficients. See torch.fft.fftfreq."""
 def fftn(input: Tensor, s: Sequence[builtins.int] | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the transform along several dimensions. See torch.fft.fftn."""
@@ -56,7 +56,7 @@ def rfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, n
     """Return the first half of a real input's transform. See torch.fft.rfft."""
 def rfft2(input: Tensor, s: Sequence[builtins.int] | None = None, dim: builtins.int | Sequence[builtins.int] | None = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the first half of a real input's transform along two dimensions. See torch.fft.rfft2."""
-def rfftfreq(n: builtins.int, d: builtins.float = 1.0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def rfftfreq(n: builtins.int, d: builtins.float = 1.0, *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return the frequencies of rfft's coefficients. See torch.fft.rfftfreq."""
 def rfftn(input: Tensor, s: Sequence[builtins.int] | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the first half of a real input's transform along several dimensions. See torch.fft.rfftn."""

@@ -30,7 +30,7 @@ _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 LinAlgError = _aliased__LinAlgError
 def cholesky(A: Tensor, *, upper: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """Return L of A = L Lᴴ. See torch.linalg.cholesky."""
-def cholesky_ex(A: Any = ..., _by_name_only: Any = ..., upper: Any = False, check_errors: Any = False, out: Tensor | None = None) -> Any:
+def cholesky_ex(A: Any, *, upper: Any = False, check_errors: Any = False, out: Tensor | None = None) -> Any:
     """Return linalg.cholesky, and for each matrix 0 or the order of the minor that failed. See torch.linalg.cholesky_ex."""
 def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Return the condition number of matrices. See torch.linalg.cond."""
@@ -52,7 +52,7 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) ->
     """Return the first columns of a product of Householder reflections. See torch.linalg.householder_product."""
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the inverse of square matrices. See torch.linalg.inv."""
-def inv_ex(A: Any = ..., _by_name_only: Any = ..., check_errors: Any = False, out: Tensor | None = None) -> Any:
+def inv_ex(A: Any, *, check_errors: Any = False, out: Tensor | None = None) -> Any:
     """Return the inverse, and for each matrix 0 or the index of its zero pivot. See torch.linalg.inv_ex."""
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the inverse of square matrices. See torch.linalg.inv."""
@@ -68,7 +68,7 @@ def lu(A: Tensor, *, pivot: builtins.bool = True, out: Sequence[Tensor] | None =
     """Return P, L and U of A = PLU. See torch.linalg.lu."""
 def lu_factor(A: Tensor, *, pivot: builtins.bool = True, out: Sequence[Tensor] | None = None) -> linalg_lu_factor_result:
     """Return L and U in one matrix, and the pivots. See torch.linalg.lu_factor."""
-def lu_factor_ex(A: Any = ..., _by_name_only: Any = ..., pivot: Any = True, check_errors: Any = False, out: Tensor | None = None) -> Any:
+def lu_factor_ex(A: Any, *, pivot: Any = True, check_errors: Any = False, out: Tensor | None = None) -> Any:
     """Return linalg.lu_factor, and for each matrix 0 or where U is 0. See torch.linalg.lu_factor_ex."""
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: builtins.bool = True, adjoint: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """Return X of AX = B from linalg.lu_factor's result. See torch.linalg.lu_solve."""
@@ -80,13 +80,13 @@ def matrix_norm(A: Tensor, ord: Any = 'fro', dim: Any = ..., keepdim: builtins.b
     """Return the norm of matrices, in two dimensions of a tensor. See torch.linalg.matrix_norm."""
 def matrix_power(A: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """Return a matrix times itself, n times; a negative n takes the inverse. See torch.linalg.matrix_power."""
-def matrix_rank(input: Any = ..., _by_name_only: Any = ..., tol: Any = None, atol: Any = None, rtol: Any = None, hermitian: Any = False, out: Tensor | None = None, x: Any = ..., a: Any = ..., x1: Any = ...) -> Any:
+def matrix_rank(input: Any, *, tol: Any = None, atol: Any = None, rtol: Any = None, hermitian: Any = False, out: Tensor | None = None) -> Any:
     """Return how many singular values are not (nearly) 0. See torch.linalg.matrix_rank."""
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the product of two or more matrices, in the order that costs least. See torch.linalg.multi_dot."""
 def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Return a vector's or a matrix's norm, by how many dims there are. See torch.linalg.norm."""
-def pinv(input: Any = ..., _by_name_only: Any = ..., atol: Any = None, rtol: Any = None, hermitian: Any = False, out: Tensor | None = None, x: Any = ..., a: Any = ..., x1: Any = ...) -> Any:
+def pinv(input: Any, *, atol: Any = None, rtol: Any = None, hermitian: Any = False, out: Tensor | None = None) -> Any:
     """Return the Moore-Penrose inverse. See torch.linalg.pinv."""
 def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: Sequence[Tensor] | None = None) -> linalg_qr_result:
     """Return Q and R of A = QR. See torch.linalg.qr."""
@@ -94,7 +94,7 @@ def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_slogdet
     """Return the determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
 def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True, out: Tensor | None = None) -> Tensor:
     """Return X of AX = B, or of XA = B where ``left`` is False. See torch.linalg.solve."""
-def solve_ex(A: Any = ..., B: Any = ..., _by_name_only: Any = ..., left: Any = True, check_errors: Any = False, out: Tensor | None = None) -> Any:
+def solve_ex(A: Any, B: Any, *, left: Any = True, check_errors: Any = False, out: Tensor | None = None) -> Any:
     """Return linalg.solve, and for each matrix 0 or the index of its zero pivot. See torch.linalg.solve_ex."""
 def solve_triangular(input: Tensor, B: Tensor, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """Return X of AX = B for a triangular A. See torch.linalg.solve_triangular."""

@@ -175,21 +175,21 @@ def meshgrid(tensors: Sequence[Tensor], *, indexing: builtins.str | None = None)
 def narrow(input: Tensor, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
     """Return ``length`` elements of a dim from ``start`` on. See torch.narrow."""
 @overload
-def new_empty(input: Tensor, *size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
+def new_empty(input: Tensor, *size: builtins.int, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
 @overload
-def new_empty(input: Tensor, size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def new_empty(input: Tensor, size: Sequence[builtins.int], *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return an uninitialized tensor (zeros) in the dtype of this one. See torch.Tensor.new_empty."""
-def new_full(input: Tensor, size: Sequence[builtins.int], fill_value: _Number, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def new_full(input: Tensor, size: Sequence[builtins.int], fill_value: _Number, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return one number in the dtype of this tensor. See torch.Tensor.new_full."""
 @overload
-def new_ones(input: Tensor, *size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
+def new_ones(input: Tensor, *size: builtins.int, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
 @overload
-def new_ones(input: Tensor, size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def new_ones(input: Tensor, size: Sequence[builtins.int], *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return ones in the dtype of this tensor. See torch.Tensor.new_ones."""
 @overload
-def new_zeros(input: Tensor, *size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
+def new_zeros(input: Tensor, *size: builtins.int, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
 @overload
-def new_zeros(input: Tensor, size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def new_zeros(input: Tensor, size: Sequence[builtins.int], *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return zeros in the dtype of this tensor. See torch.Tensor.new_zeros."""
 def orgqr(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the first columns of a product of Householder reflections. See torch.linalg.householder_product."""
@@ -211,7 +211,7 @@ def rrelu(input: Tensor, lower: _Number = 0.125, upper: _Number = 0.333333333333
     """Return leaky_relu with the mean of ``lower`` and ``upper`` as its slope. See torch.nn.functional.rrelu."""
 def rrelu_(input: Tensor, lower: _Number = 0.125, upper: _Number = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
     """Return leaky_relu with the mean of ``lower`` and ``upper`` as its slope. See torch.nn.functional.rrelu."""
-def scalar_tensor(s: _Number, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def scalar_tensor(s: _Number, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return a 0-dim tensor. See torch.scalar_tensor."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, *, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Tensor:
     """Return ``softmax(query @ key.T * scale + attn_mask) @ value``. See torch.nn.functional.scaled_dot_product_attention."""

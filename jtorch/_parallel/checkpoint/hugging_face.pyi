@@ -13,7 +13,7 @@ from jtorch._base.generator import Generator as _Generator
 from jtorch._base.size import Size as _Size
 from jtorch._C import Any as Any
 from jtorch._api.declared import dataclass as dataclass
-from jtorch._api.settings import Iterable as Iterable
+from jtorch._api.torch_function import Iterable as Iterable
 from jtorch._base.caller import Path as Path
 from jtorch._base.pytree import defaultdict as defaultdict
 from jtorch._base.size import Size as Size
@@ -38,7 +38,7 @@ OFFSETS: builtins.str
 SHARDING: builtins.str
 SHARDS: builtins.str
 @overload
-def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
+def zeros(*size: builtins.int, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
 @overload
-def zeros(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def zeros(size: Sequence[builtins.int], *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return a tensor of zeros. See torch.zeros."""

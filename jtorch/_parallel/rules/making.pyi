@@ -24,31 +24,29 @@ from jtorch._parallel.placements import Partial as Partial
 from jtorch._parallel.placements import Replicate as Replicate
 from jtorch._parallel.rules.arguments import argument as argument
 from jtorch._parallel.rules.arguments import handler as handler
+from jtorch.no_grad import no_grad as no_grad
 from jtorch.tensor import Tensor
 
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 def draw(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
-    """Fill a tensor with random numbers, in place."""
+    """Fill each rank's shard with random numbers, in place."""
 def draw_like(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
     """Return a tensor of random numbers with the argument's shape."""
 def dropout(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
-    """Drop the elements that one process would drop."""
+    """Drop elements of each rank's shard."""
 @overload
-def empty(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
+def empty(*size: builtins.int, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
 @overload
-def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return an uninitialized tensor; here it holds zeros. See torch.empty."""
+def fill_whole(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
+    """Fill a DTensor by a function of ``nn.init`` whose elements depend on each other; the first rank's numbers are used."""
 def new(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
     """Return a replicated tensor, or one with the argument's placements if it has the argument's shape."""
 def on_all(made: Any, mesh: Any, shape: Sequence[builtins.int]) -> Any:
     """Wrap a tensor that all ranks have as a replicated DTensor."""
-@overload
-def ones(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
-@overload
-def ones(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
-    """Return a tensor of ones. See torch.ones."""
 def part_of(full: Any, spec: Any) -> Any:
     """Return this rank's shard of a tensor that all ranks have."""
 def redistribute_without_gradient(x: Tensor, *args: Any) -> Tensor:
