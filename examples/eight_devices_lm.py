@@ -2,11 +2,17 @@
 
 Run it with ``XLA_FLAGS=--xla_force_host_platform_device_count=8 python -m jtorch examples/eight_devices_lm.py``, or on GPUs
 with ``--device cuda``. PyTorch has no equivalent: there each device is a process.
+
+The devices may belong to several processes, for example two with four devices each:
+``XLA_FLAGS=--xla_force_host_platform_device_count=4 python -m jtorch -m torch.distributed.run --standalone --nproc-per-node 2
+examples/eight_devices_lm.py``.
 """
 import argparse
+import os
 
 import pictures
 import torch
+import torch.distributed as dist
 import torch.nn.functional as F
 from sharded_lm import Model
 from torch.distributed.device_mesh import init_device_mesh
@@ -69,9 +75,15 @@ def train(split, device: str, steps: int) -> list[float]:
         losses.append(loss.item())
         bar.set_postfix_str(f"loss {losses[-1]:.3f}")
     weight = model.blocks[0].up.weight
-    print(f"{split.__name__:10s}  losses {', '.join(f'{x:.4f}' for x in losses[::max(1, steps // 4)])}, {losses[-1]:.4f}; "
-          f"a weight lies as {getattr(weight, 'placements', 'one tensor')}", flush=True)
+    say(f"{split.__name__:10s}  losses {', '.join(f'{x:.4f}' for x in losses[::max(1, steps // 4)])}, {losses[-1]:.4f}; "
+        f"a weight lies as {getattr(weight, 'placements', 'one tensor')}")
     return losses
+
+
+def say(text: str) -> None:
+    """Print a text, in a job by the first process only."""
+    if not dist.is_initialized() or dist.get_rank() == 0:
+        print(text, flush=True)
 
 
 if __name__ == "__main__":
@@ -80,8 +92,11 @@ if __name__ == "__main__":
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", default="eight_devices_lm_loss.png", help="the PNG file of the losses")
     options = parser.parse_args()
+    if "RANK" in os.environ:        # A launcher has started this process.
+        dist.init_process_group("xla")
     curves = {split.__name__: train(split, options.device, options.steps) for split in (one_device, batches, parameters, layers)}
     first, *others = curves.values()
-    print(f"largest difference {max(abs(a - b) for curve in others for a, b in zip(first, curve, strict=True)):.1e}")
-    pictures.losses(curves, options.out)
-    print(f"loss curves in {options.out}")
+    say(f"largest difference {max(abs(a - b) for curve in others for a, b in zip(first, curve, strict=True)):.1e}")
+    if not dist.is_initialized() or dist.get_rank() == 0:
+        pictures.losses(curves, options.out)
+    say(f"loss curves in {options.out}")
