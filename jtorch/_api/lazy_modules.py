@@ -20,8 +20,8 @@ _IN = {      # the modules of rarely used names
     "_api.guards": "_assert_scalar _assert_tensor_metadata _is_all_true _is_any_true sym_constrain_range "
                    "sym_constrain_range_for_size",
     "_api.private_functions": "_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short "
-                              "_int_mm _grouped_mm _has_compatible_shallow_copy_type _scaled_mm _shape_as_tensor "
-                              "read_vitals set_vital",
+                              "_int_mm _grouped_mm _weight_int8pack_mm _has_compatible_shallow_copy_type _scaled_mm "
+                              "_shape_as_tensor read_vitals set_vital",
     "_api.symbolic": "SymBool SymFloat SymInt",
     "_base.absent_dtypes": "qint8 quint8 qint32 quint4x2 quint2x4 complex32 chalf float4_e2m1fn_x2 "
                            + " ".join([f"int{bits} uint{bits}" for bits in range(1, 8)]),

@@ -70,6 +70,28 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
     return functions.mm(input.int(), mat2.int(), out=out)      # type: ignore[attr-defined]
 
 
+def _weight_int8pack_mm(input: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
+    """Return ``input @ mat2.t() * scales`` for a matrix ``mat2`` of int8, with sums in float32, in the dtype of ``input``."""
+    name = "_weight_int8pack_mm_cpu : "
+
+    def require(holds: bool, message: str) -> None:
+        if not holds:
+            raise RuntimeError(name + message)
+    if input.dim() < 2 or mat2.dim() < 2:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    require(input.dtype.name in ("float32", "float16", "bfloat16"), "expect A to be either 32-bit or 16-bit float tensor.")
+    require(input.stride(-1) == 1, "A must be contiguous on the last dimension.")
+    require(input.dim() == 2, "expect A to be 2D tensor.")
+    require(mat2.dtype.name == "int8", "expect B to be int8 tensor.")
+    require(mat2.is_contiguous(), "expect B to be contiguous.")
+    require(mat2.shape[1] == input.shape[1], f"expect B.size(1) == {input.shape[1]}")
+    require(scales.dim() == 1 and scales.shape[0] == mat2.shape[0],
+            f"expect scales to be 1d tensor with size {mat2.shape[0]}")
+    if scales.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {scales.dtype.scalar_name}")
+    return (input.float() @ mat2.float().t() * scales.float()).to(input.dtype)
+
+
 def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
     """Return whether ``input.data = from_`` is possible, that is, whether both have the same layout."""
     return input.layout is from_.layout     # type: ignore[attr-defined]

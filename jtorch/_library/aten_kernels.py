@@ -55,7 +55,36 @@ def sparse_mm_reduce(self: Any, other: Tensor, reduce: str) -> tuple[Tensor, Ten
     return sparse.mm(self, other, reduce), functions.empty(0)
 
 
+def per_tensor_cachemask(self: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> tuple[Tensor, Tensor]:
+    """Return ``torch.fake_quantize_per_tensor_affine`` and a mask of the elements inside the range."""
+    made = functions.fake_quantize_per_tensor_affine(self, scale, zero_point, quant_min, quant_max)
+    return made, _is_inside(self, scale, zero_point, quant_min, quant_max)
+
+
+def per_channel_cachemask(self: Any, scale: Any, zero_point: Any, axis: int, quant_min: int,
+                          quant_max: int) -> tuple[Tensor, Tensor]:
+    """Return ``torch.fake_quantize_per_channel_affine`` and a mask of the elements inside the range."""
+    made = functions.fake_quantize_per_channel_affine(self, scale, zero_point, axis, quant_min, quant_max)
+    shape = [1] * self.dim()
+    shape[axis] = scale.numel()
+    return made, _is_inside(self, scale.view(shape), zero_point.view(shape), quant_min, quant_max)
+
+
+def _is_inside(x: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Tensor:
+    step = (x.detach() * (1 / scale)).round() + zero_point
+    return (step >= quant_min) & (step <= quant_max)
+
+
+def by_mask(grad: Any, mask: Tensor) -> Tensor:
+    """Return the gradient of fake quantization: 0 outside of the range."""
+    return grad * mask
+
+
 _FUNCTIONS: dict[str, Callable] = {
+    "fake_quantize_per_tensor_affine_cachemask": per_tensor_cachemask,
+    "fake_quantize_per_channel_affine_cachemask": per_channel_cachemask,
+    "fake_quantize_per_tensor_affine_cachemask_backward": by_mask,
+    "fake_quantize_per_channel_affine_cachemask_backward": by_mask,
     "index": index, "slice": slice_of, "alias": alias, "_to_copy": to_copy, "_pin_memory": pin_memory,
     "_sparse_addmm": sparse.addmm, "_sparse_mm_reduce_impl": sparse_mm_reduce}
 KERNELS = {name: _with_out(function) for name, function in _FUNCTIONS.items()}

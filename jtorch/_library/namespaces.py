@@ -199,7 +199,9 @@ class OpOverloadPacket:
         return [getattr(self, name) for name in self.overloads()]
 
 
-_COLLECTIVES = ("_c10d_functional", "c10d_functional", "c10d")     # namespaces that are filled when they are first asked
+# Maps namespaces to the modules that fill them at their first use.
+_FILLED_BY = {**dict.fromkeys(("_c10d_functional", "c10d_functional", "c10d"), "collectives"),
+              "quantized_decomposed": "quantized_decomposed"}
 
 
 class _Namespace(ModuleType):
@@ -219,8 +221,8 @@ class _Namespace(ModuleType):
         full = f"{self.name}::{op_name}"
         if (self.name == "aten" and full not in PACKETS and not op_name.startswith("__")) or aten.is_dunder(full):
             aten.define(op_name)
-        elif self.name in _COLLECTIVES and full not in PACKETS:
-            importlib.import_module("jtorch._library.collectives")
+        elif self.name in _FILLED_BY and full not in PACKETS:
+            importlib.import_module(f"jtorch._library.{_FILLED_BY[self.name]}")
         records = PACKETS.get(full)
         if not records:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op_name}'")

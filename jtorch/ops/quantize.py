@@ -45,10 +45,56 @@ def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor | Number, zero_
 def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int,
                                      quant_max: int):
     """Return the same with a scale and a zero point per slice along ``axis``. See torch.fake_quantize_per_channel_affine."""
+    return _rounded(input, *_per_channel(input, scale, zero_point, axis), quant_min, quant_max)
+
+
+def _per_channel(input: Tensor, scale: Tensor, zero_point: Tensor, axis: int) -> tuple[jax.Array, jax.Array]:
+    """Return the scale and the zero point of each slice in a shape that broadcasts."""
     check.require(scale.ndim == 1, "scale should be a 1-D tensor")
     check.require(zero_point.ndim == 1, "zero point should be a 1-D tensor")
     check.require(scale.size == zero_point.size, "scale and zero-point need to have the same dimensions")
+    axis = check.wrap_dim(axis, input.ndim)
     check.require(scale.size == input.shape[axis], "dimensions of scale and zero-point are not consistent with input tensor")
     shape = [1] * input.ndim
     shape[axis] = scale.size
-    return _rounded(input, scale.reshape(shape), zero_point.reshape(shape), quant_min, quant_max)
+    return scale.reshape(shape), zero_point.reshape(shape)
+
+
+def _learned(x: jax.Array, scale: jax.Array, zero_point: jax.Array, used: jax.Array, derived: jax.Array, low: int, high: int,
+             grad_factor: float) -> jax.Array:
+    """Return ``x`` rounded with a zero point ``used``, and PyTorch's gradients for the zero point ``derived``.
+
+    The gradient of the scale is the rounding error in steps, or the distance of the last step outside of the range.
+    """
+    check.require(low <= high, "`quant_min` should be less than or equal to `quant_max`.")
+    x0, scale0, zero0 = map(lax.stop_gradient, (x, scale.astype(x.dtype), zero_point.astype(x.dtype)))
+    used, derived = lax.stop_gradient(used.astype(x.dtype)), lax.stop_gradient(derived.astype(x.dtype))
+    out = (jnp.clip(jnp.round(x0 * (1 / scale0)) + used, low, high) - used) * scale0
+    step = jnp.round(x0 * (1 / scale0) + derived)
+    inside = (step >= low) & (step <= high)
+    error = ((jnp.clip(step, low, high) - derived) * scale0 - x0) / scale0
+    by_scale = jnp.where(inside, error, jnp.where(step < low, low - derived, high - derived)) * grad_factor
+    by_zero = jnp.where(inside, 0, -scale0) * grad_factor
+    return (out + jnp.where(inside, x - x0, 0) + by_scale * (scale.astype(x.dtype) - scale0)
+            + by_zero * (zero_point.astype(x.dtype) - zero0))
+
+
+@op(name="_fake_quantize_learnable_per_tensor_affine", method=False, out=False,
+    backward_name="FakeQuantizeLearnablePerTensorAffineBackward0")
+def _fake_quantize_learnable_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int,
+                                               grad_factor: float = 1.0):
+    """Return ``input`` rounded to multiples of ``scale[0]``, with gradients of the scale and the zero point."""
+    check.require(scale.ndim and zero_point.ndim, "select() cannot be applied to a 0-dim tensor.", IndexError)
+    scale, zero = scale.reshape(-1)[0], zero_point.reshape(-1)[0]
+    used, derived = (jnp.clip(z, quant_min, quant_max) for z in (jnp.round(zero), jnp.trunc(zero + 0.5)))
+    return _learned(input, scale, zero, used, derived, quant_min, quant_max, grad_factor)
+
+
+@op(name="_fake_quantize_learnable_per_channel_affine", method=False, out=False,
+    backward_name="FakeQuantizeLearnablePerChannelAffineBackward0")
+def _fake_quantize_learnable_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int,
+                                                quant_max: int, grad_factor: float = 1.0):
+    """Return the same with a scale and a zero point per slice along ``axis``."""
+    scale, zero = _per_channel(input, scale, zero_point, axis)
+    used = jnp.clip(jnp.round(zero), quant_min, quant_max)
+    return _learned(input, scale, zero, used, used, quant_min, quant_max, grad_factor)
