@@ -6,6 +6,7 @@ from typing import Any
 
 import jtorch.dtype as dtypes
 from jtorch._api import functions
+from jtorch._api.guards import _is_all_true, _is_any_true
 from jtorch._api.names import put
 from jtorch._base.not_built import NotBuiltError
 from jtorch.tensor import Tensor
@@ -16,10 +17,11 @@ EXPECTED = {
     "values": "sparse tensor", "crow_indices": "sparse row compressed tensor", "col_indices": "sparse row compressed tensor",
     "ccol_indices": "sparse column compressed tensor", "row_indices": "sparse column compressed tensor"}
 _NOT_BUILT = {
-    "sparse block": "to_sparse_bsr to_sparse_bsc", "sparse": "sspaddmm", "mkldnn": "to_mkldnn",
+    "sparse": "sspaddmm", "mkldnn": "to_mkldnn",
     "quantized": "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis qscheme",
     "nested": "to_padded_tensor", "complex32": "chalf", "ipu, mtia and xpu": "ipu mtia xpu"}
-_OF_SPARSE = "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc sparse_mask sparse_resize_ sparse_resize_and_clear_ smm"
+_OF_SPARSE = "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_mask "\
+             "sparse_resize_ sparse_resize_and_clear_ smm"
 # Maps a removed function to its replacement.
 _REMOVED = {"eig": "linalg.eig", "symeig": "linalg.eigh", "lstsq": "linalg.lstsq", "solve": "linalg.solve",
             "matrix_rank": "linalg.matrix_rank"}
@@ -83,4 +85,4 @@ def bind() -> None:
     removed = {name: _removed(name) for name in _REMOVED}
     put(functions, {**removed, "dequantize": dequantize})
     put(Tensor, {**{n: f for n, f in removed.items() if n != "matrix_rank"}, "dequantize": dequantize,
-                 "module_load": module_load})
+                 "module_load": module_load, "_is_all_true": _is_all_true, "_is_any_true": _is_any_true})

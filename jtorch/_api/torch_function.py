@@ -29,7 +29,7 @@ class _State(threading.local):
     """A thread's modes, innermost last, and what it has switched off."""
 
     def __init__(self) -> None:
-        self.subclasses_off = self.all_off = 0
+        self.subclasses_off = self.all_off = self.layouts_off = 0
         self.modes: list = []
 
 
@@ -43,15 +43,17 @@ def disabled(cls: type, types: Iterable[type], func: Callable, args: tuple = (),
 
 
 @contextlib.contextmanager
-def switched_off(modes: bool = False) -> Iterator[None]:
-    """Switch off ``__torch_function__`` of classes in the block, and of modes too with ``modes``."""
+def switched_off(modes: bool = False, layouts: bool = False) -> Iterator[None]:
+    """Switch off ``__torch_function__`` of classes in the block, and of modes and of the classes of other layouts on request."""
     state.subclasses_off += 1
     state.all_off += modes
+    state.layouts_off += layouts
     try:
         yield
     finally:
         state.subclasses_off -= 1
         state.all_off -= modes
+        state.layouts_off -= layouts
 
 
 @contextlib.contextmanager
@@ -99,7 +101,7 @@ def relevant(args: Iterable[Any]) -> Iterator[Any]:
 
 def ask(func: Callable, among: Iterable[Any], args: tuple, kwargs: dict) -> Any:
     """Return the result of the innermost mode or of the first class that does not decline, or NOT_OVERRIDDEN."""
-    found = [] if state.subclasses_off else overloaded(relevant(among))
+    found = overloaded(relevant(among)) if not state.subclasses_off else _of_layouts(among)
     types = tuple([a.__class__ for a in found])
     if state.modes and not state.all_off:
         made = _ask_mode(func, types, args, kwargs)
@@ -114,6 +116,11 @@ def ask(func: Callable, among: Iterable[Any], args: tuple, kwargs: dict) -> Any:
         if made is not NotImplemented:
             return made
     raise TypeError(_declined(func, types))
+
+
+def _of_layouts(among: Iterable[Any]) -> list:
+    """Return the arguments to ask while classes are switched off: sparse tensors, whose class is no user's."""
+    return [] if state.layouts_off else [a for a in overloaded(relevant(among)) if getattr(a, "_is_of_layout", False)]
 
 
 def _declined(func: Callable, types: tuple) -> str:
@@ -132,7 +139,7 @@ def _ask_mode(func: Callable, types: tuple, args: tuple, kwargs: dict) -> Any:
 
 def overridden(func: FunctionType, given: dict[str, Any]) -> Any:
     """Call ``ask`` for a generated function. ``given``: its local variables."""
-    if state.subclasses_off:
+    if state.layouts_off:
         return NOT_OVERRIDDEN
     args, kwargs = _as_called(func, given)
     return ask(func, [*args, *kwargs.values()], args, kwargs)

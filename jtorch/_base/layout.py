@@ -22,9 +22,9 @@ strided = layout("strided")
 sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")
 sparse_csc = layout("sparse_csc")
-sparse_bsr = layout("sparse_bsr")       # no tensor has this layout or the following ones
+sparse_bsr = layout("sparse_bsr")
 sparse_bsc = layout("sparse_bsc")
-jagged = layout("jagged")
+jagged = layout("jagged")       # no tensor has this layout
 IN_WORDS = {strided: "Strided", sparse_coo: "Sparse", sparse_csr: "SparseCsr", sparse_csc: "SparseCsc", sparse_bsr: "SparseBsr",
             sparse_bsc: "SparseBsc", jagged: "Jagged"}        # names in messages
 in_use: set[layout] = set()       # sparse layouts of tensors that this process has made

@@ -108,8 +108,6 @@ STATED: tuple[Statement, ...] = (
     Statement(_paths("library.triton_op library.wrap_triton"), REFUSED, "Triton's kernels do not run on JAX",
               "`torch.library.custom_op` takes any Python function; `jax.experimental.pallas` writes kernels",
               example="import torch.library\ntorch.library.triton_op('a::b', mutates_args=())"),
-    Statement(_paths("sparse_bsr_tensor sparse_bsc_tensor"), REFUSED, "tensors of sparse blocks are not built", "`torch.sparse_csr_tensor`",
-              example="torch.sparse_bsr_tensor([0, 1], [0], [[[1.0]]], (1, 1))"),
     Statement(_paths("draft_export unflatten register_dataclass", "torch.export."), REFUSED, "a program of `torch.export` is StableHLO, without a graph",
               "`torch.export.export`", example="import torch.export\ntorch.export.draft_export(torch.nn.Linear(2, 1), (torch.ones(1, 2),))"),
     Statement(_paths("fx.experimental.proxy_tensor.make_fx"), REFUSED, "graphs of ATen operators are not built",

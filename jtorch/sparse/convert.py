@@ -8,6 +8,8 @@ import numpy as np
 from jtorch._api import functions
 from jtorch._base.layout import IN_WORDS, layout, sparse_coo, sparse_csc, sparse_csr, strided
 from jtorch.sparse import places
+from jtorch.sparse.blocks import elements, is_block, to_blocks
+from jtorch.sparse.blocks import from_dense as block_from_dense
 from jtorch.sparse.tensor import CLASSES, CompressedTensor, CooTensor, SparseTensor, coo, make
 from jtorch.tensor import Tensor
 
@@ -38,9 +40,11 @@ def coalesce(t: CooTensor) -> CooTensor:
 
 
 def as_coo(t: SparseTensor) -> CooTensor:
-    """Return a tensor in COO layout, coalesced if it was compressed."""
+    """Return a tensor in COO layout, coalesced if it was in CSR or CSC."""
     if isinstance(t, CooTensor):
         return t
+    if is_block(t.layout):
+        return elements(t)      # type: ignore[arg-type]
     starts, others = map(places.host, t.stored_indices)
     pair = [places.rows_of(starts), others]
     values = t.stored_values
@@ -54,6 +58,9 @@ def compressed(t: SparseTensor, wanted: layout) -> CompressedTensor:
     """Return a matrix in CSR or CSC layout."""
     if t.layout is wanted:
         return t        # type: ignore[return-value]
+    if is_block(t.layout):
+        raise RuntimeError(f"sparse_compressed_to_{wanted.name}: expected SparseCsr or SparseCsc layout but got "
+                           f"{IN_WORDS[t.layout]}")
     t = as_coo(t)
     if t.sparse_dim() != 2:
         raise RuntimeError("Can only convert a SparseTensor to CSR/CSC format if it has 2 sparse dimensions")
@@ -95,14 +102,18 @@ def from_dense(t: Tensor, sparse_dim: int | None = None) -> CooTensor:
     return coo(places.tensor(places.unflat(numbers, sizes), t), take(rows, numbers), tuple(t.shape), True)
 
 
-def to_layout(t: Any, wanted: layout | None, dense_dim: int | None = None, sparse_dim: int | None = None) -> Any:
+def to_layout(t: Any, wanted: layout | None, dense_dim: int | None = None, sparse_dim: int | None = None,
+              blocksize: Any = None) -> Any:
     """Return a dense or sparse tensor in another layout."""
     wanted = sparse_coo if wanted is None else wanted
     if wanted is strided:
         return to_dense(t) if isinstance(t, SparseTensor) else t
-    if wanted not in CLASSES:
-        raise NotImplementedError(f"{IN_WORDS.get(wanted, wanted)} tensors are not built; torch.sparse_csr and "
-                                  "torch.sparse_coo are")
+    if not isinstance(t, SparseTensor) and is_block(wanted) is (blocksize is None) and wanted is not sparse_coo:
+        given = "without" if blocksize is None else "with"
+        raise RuntimeError(f"dense_to_sparse: conversion from Strided to {IN_WORDS[wanted]} {given} blocksize argument given is "
+                           "not supported")
+    if is_block(wanted):
+        return to_blocks(t, wanted, blocksize) if isinstance(t, SparseTensor) else block_from_dense(t, wanted, blocksize)
     if not isinstance(t, SparseTensor):
         if wanted is not sparse_coo and t.dim() != 2:
             raise RuntimeError("batches of sparse matrices, and sparse ones with dense dims, are not built")
@@ -112,7 +123,7 @@ def to_layout(t: Any, wanted: layout | None, dense_dim: int | None = None, spars
 
 def like(t: SparseTensor, other: SparseTensor) -> SparseTensor:
     """Return ``t`` in the layout of ``other``."""
-    return to_layout(t, other.layout)
+    return to_layout(t, other.layout, blocksize=tuple(other.stored_values.shape[1:]) if is_block(other.layout) else None)
 
 
 __all__ = ["as_coo", "coalesce", "compressed", "from_dense", "like", "sparse_csr", "summed", "take", "to_dense", "to_layout"]

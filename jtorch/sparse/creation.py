@@ -9,7 +9,9 @@ from jtorch._api import functions
 from jtorch._api.creation import as_tensor
 from jtorch._base.layout import IN_WORDS, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from jtorch.no_grad import mode
-from jtorch.sparse import places
+from jtorch.sparse import blocks, places
+from jtorch.sparse.blocks import is_block
+from jtorch.sparse.rules import not_there, rule
 from jtorch.sparse.tensor import CLASSES, CompressedTensor, CooTensor, coo, make
 from jtorch.tensor import Tensor
 
@@ -75,6 +77,15 @@ def sparse_coo_tensor(*args: Any, dtype: Any = None, device: Any = None, require
     return coo(indices, values, shape, bool(is_coalesced))
 
 
+@rule("new_zeros", "new_empty")
+def new_empty(t: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kw: Any) -> CooTensor:
+    """Return a COO tensor without values, with the dtype and device of ``t``."""
+    if not isinstance(t, CooTensor):
+        raise not_there("new_empty", (t,))
+    given = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else kw.get("size", size)
+    return _empty(tuple([int(n) for n in given]), dtype or t.dtype, device or t.device, requires_grad)
+
+
 def _empty(size: tuple, dtype: Any, device: Any, requires_grad: bool) -> CooTensor:
     if any(n < 0 for n in size):
         raise RuntimeError("numel: integer multiplication overflow")
@@ -121,16 +132,16 @@ def _check_bounds(indices: np.ndarray, size: tuple) -> None:
 def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
                              layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
                              check_invariants: bool | None = None) -> CompressedTensor:
-    """Return a CSR or CSC matrix, as ``layout`` says. See torch.sparse_compressed_tensor.
+    """Return a CSR, CSC, BSR or BSC matrix, as ``layout`` says. See torch.sparse_compressed_tensor.
 
     Args:
         compressed_indices: for each row (CSR) or column (CSC) the offset of its first value, and the number of values at the
             end.
         plain_indices: the column (CSR) or row (CSC) of each value.
-        values: the values, of shape (number of values,).
+        values: the values, of shape (number of values,); for block layouts (number of blocks, height, width).
         size: the size; the smallest that fits, if None.
         dtype: the dtype of the values.
-        layout: ``torch.sparse_csr`` or ``torch.sparse_csc``.
+        layout: ``torch.sparse_csr``, ``torch.sparse_csc``, ``torch.sparse_bsr`` or ``torch.sparse_bsc``.
         device: the device.
         pin_memory: accepted and ignored.
         requires_grad: whether autograd records operations on the matrix.
@@ -140,27 +151,31 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
         The matrix.
 
     Raises:
-        NotImplementedError: block layouts, batches or dense dims.
+        NotImplementedError: batches or dense dims.
         RuntimeError: another layout.
 
     """
-    if layout in (sparse_bsr, sparse_bsc):
-        raise NotImplementedError(f"{IN_WORDS[layout]} tensors are not built; torch.sparse_csr_tensor is")
-    if layout not in (sparse_csr, sparse_csc):
+    if layout not in (sparse_csr, sparse_csc, sparse_bsr, sparse_bsc):
         raise RuntimeError("sparse_compressed_tensor expected sparse compressed tensor layout but got "
                            f"{'none' if layout is None else IN_WORDS[layout]}")
     starts, others = _indices(compressed_indices, device), _indices(plain_indices, device)
     values = _values(values, dtype, device, requires_grad)
-    if starts.dim() != 1 or others.dim() != 1 or values.dim() != 1:
+    block = is_block(layout)
+    if block and values.dim() < 3:
+        raise RuntimeError("values must have dimensionality > sum of batch and block dimensionalities (=0 + 2) but got "
+                           f"{values.dim()}")
+    if starts.dim() != 1 or others.dim() != 1 or values.dim() != (3 if block else 1):
         raise NotImplementedError("batches of sparse matrices, and sparse matrices with dense dims, are not built; "
                                   "torch.sparse_coo_tensor has dense dims")
-    shape = _matrix_size(starts, others, layout) if size is None else tuple([int(n) for n in size])
+    shape = _matrix_size(starts, others, values, layout) if size is None else tuple([int(n) for n in size])
     if invariants[0] if check_invariants is None else check_invariants:
-        _check_compressed(starts, others, values, shape, layout)
+        (blocks.check if block else _check_compressed)(starts, others, values, shape, layout)
     return make(CLASSES[layout], (starts, others), values, shape)
 
 
-def _matrix_size(starts: Tensor, others: Tensor, layout: Any) -> tuple:
+def _matrix_size(starts: Tensor, others: Tensor, values: Tensor, layout: Any) -> tuple:
+    if is_block(layout):
+        return blocks.inferred_size(starts, others, values.shape[1:], layout)
     array = places.host(others)
     size = starts.shape[0] - 1, int(array.max()) + 1 if array.size else 0
     return size if layout is sparse_csr else size[::-1]
@@ -210,12 +225,34 @@ def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: An
                                     requires_grad=requires_grad, check_invariants=check_invariants)
 
 
-def sparse_bsr_tensor(*args: Any, **kwargs: Any) -> Any:
-    """Raise NotImplementedError: block layouts are not built."""
-    raise NotImplementedError("tensors of sparse blocks are not built; torch.sparse_csr_tensor is")
+def sparse_bsr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
+                      device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+                      check_invariants: bool | None = None, layout: Any = None) -> CompressedTensor:
+    """Return a BSR matrix; ``values`` has the shape (number of blocks, height, width). See torch.sparse_bsr_tensor.
+
+    >>> torch.sparse_bsr_tensor([0, 1, 2], [1, 0], [[[1.0, 2.0]], [[3.0, 4.0]]]).to_dense()
+    tensor([[0., 0., 1., 2.],
+            [3., 4., 0., 0.]])
+
+    """
+    return sparse_compressed_tensor(crow_indices, col_indices, values, size, dtype=dtype, layout=sparse_bsr, device=device,
+                                    requires_grad=requires_grad, check_invariants=check_invariants)
 
 
-sparse_bsc_tensor = sparse_bsr_tensor
+def sparse_bsc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
+                      device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+                      check_invariants: bool | None = None, layout: Any = None) -> CompressedTensor:
+    """Return a BSC matrix; ``values`` has the shape (number of blocks, height, width). See torch.sparse_bsc_tensor.
+
+    >>> torch.sparse_bsc_tensor([0, 1, 2], [1, 0], [[[1.0, 2.0]], [[3.0, 4.0]]]).to_dense()
+    tensor([[0., 0., 3., 4.],
+            [1., 2., 0., 0.]])
+
+    """
+    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, dtype=dtype, layout=sparse_bsc, device=device,
+                                    requires_grad=requires_grad, check_invariants=check_invariants)
+
+
 __all__ = ["sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo", "sparse_coo_tensor",
            "sparse_csc_tensor", "sparse_csr_tensor"]
 

@@ -77,9 +77,12 @@ def at_places(dense: Tensor, t: SparseTensor) -> Tensor:
     """Return a dense tensor's elements at the indices of a sparse one's values."""
     c = as_coo(t)
     rows = tuple(c.stored_indices[0].unbind(0))
+    if not rows:
+        return dense.expand(t._nnz(), *dense.shape)
     if t.layout is not c.layout and t.layout.name == "sparse_csc":      # The values of a CSC matrix are ordered by columns.
         rows = tuple([places.tensor(r, c.stored_indices[0]) for r in _by_columns(t)])
-    return dense[rows]      # type: ignore[index]
+    found = dense[rows]      # type: ignore[index]
+    return found if isinstance(t, CooTensor) else found.reshape(t.stored_values.shape)
 
 
 def _by_columns(t: SparseTensor) -> tuple[np.ndarray, np.ndarray]:

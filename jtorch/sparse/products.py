@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from jtorch._api import functions
-from jtorch._base.layout import sparse_csc, sparse_csr
+from jtorch._base.layout import IN_WORDS, sparse_csc, sparse_csr
 from jtorch.ops import check
 from jtorch.sparse import places
+from jtorch.sparse.blocks import is_block
 from jtorch.sparse.convert import as_coo, coalesce, summed, take, to_layout
 from jtorch.sparse.elementwise import add, mul
 from jtorch.sparse.rules import not_there, rule
@@ -52,6 +53,9 @@ def by_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}")
+    if is_block(a.layout):
+        raise RuntimeError("zeros_sparse_compressed expected sparse compressed (non-block) tensor layout but got "
+                           f"{IN_WORDS[a.layout]}")
     left, right = coalesce(as_coo(a)), coalesce(as_coo(b))
     rows, columns = places.host(left.stored_indices[0])
     theirs = places.host(right.stored_indices[0])

@@ -31,13 +31,42 @@ def dispatch(func: Any, args: tuple, kwargs: dict) -> Any:
     if record is not None:
         return record(*args, **kwargs)
     name = getattr(func, "__name__", "").rsplit(".", 1)[-1]
+    out = kwargs.get("out")
+    if out is not None:
+        if name not in _WITH_OUT:
+            raise not_there(f"{name}.out", (*args, out))
+        return written(dispatch(func, args, {k: v for k, v in kwargs.items() if k != "out"}), out, name, args)
     found = RULES.get(name)
+    if found is None and args and _is_own_method(args[0], name):
+        return getattr(args[0], name)(*args[1:], **kwargs)
     if found is None and name in _WITHOUT_RULE:
-        with protocol.switched_off():
+        with protocol.switched_off(layouts=True):
             return func(*args, **kwargs)
     if found is None:
         raise not_there(name, (*args, *kwargs.values()))
     return found(*args, **kwargs)
+
+
+# Functions with a kernel that writes sparse or dense results to ``out=``.
+_WITH_OUT = frozenset("add sub mul div mm addmm matmul sspaddmm".split()) | frozenset(
+    "abs sqrt sin sinh asin asinh tan tanh atan atanh log1p expm1 floor ceil round trunc sign sgn erf erfinv neg deg2rad rad2deg "
+    "relu".split())
+
+
+def written(made: Any, out: Any, name: str, args: tuple) -> Any:
+    """Write a result to ``out=``, which has the result's layout, and return it."""
+    if isinstance(out, SparseTensor) is not isinstance(made, SparseTensor) or out.layout is not made.layout:
+        raise not_there(f"{name}.out", args)
+    made = made if made.dtype is out.dtype else made.to(out.dtype)
+    if isinstance(out, SparseTensor):
+        return out.become(made)
+    with protocol.switched_on():
+        return (out if out.shape == made.shape else out.resize_(made.shape)).copy_(made)
+
+
+def _is_own_method(t: Any, name: str) -> bool:
+    """Return whether the class of a sparse tensor has a method of its own."""
+    return any([getattr(vars(c).get(name), "__module__", None) == SparseTensor.rebuilt.__module__ for c in type(t).__mro__])
 
 
 def not_there(name: str, args: tuple) -> NotImplementedError:

@@ -7,8 +7,9 @@ import numpy as np
 
 from jtorch._api import functions
 from jtorch._api.other_layouts import EXPECTED
-from jtorch._base.layout import IN_WORDS, sparse_coo, sparse_csc, sparse_csr
+from jtorch._base.layout import IN_WORDS, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from jtorch.sparse import places
+from jtorch.sparse.blocks import is_block
 from jtorch.sparse.convert import as_coo, coalesce, take, to_dense, to_layout
 from jtorch.sparse.rules import expected, not_there, rule
 from jtorch.sparse.tensor import CLASSES, CooTensor, SparseTensor, coo, is_sparse, make
@@ -22,6 +23,9 @@ def _dim(t: SparseTensor, dim: int, n: int | None = None) -> int:
     return dim % n
 
 
+_TRANSPOSED = {sparse_csr: sparse_csc, sparse_csc: sparse_csr, sparse_bsr: sparse_bsc, sparse_bsc: sparse_bsr}
+
+
 @rule("t", "transpose", "swapaxes", "swapdims", "adjoint")
 def transpose(t: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
     """Exchange two dims; a CSR matrix becomes a CSC matrix."""
@@ -29,16 +33,17 @@ def transpose(t: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
     if a == b:
         return t
     if not isinstance(t, CooTensor):
-        other = sparse_csc if t.layout is sparse_csr else sparse_csr
-        return make(CLASSES[other], t.stored_indices, t.stored_values, tuple(t.shape)[::-1])
+        values = t.stored_values.transpose(-2, -1) if is_block(t.layout) else t.stored_values       # type: ignore[attr-defined]
+        return make(CLASSES[_TRANSPOSED[t.layout]], t.stored_indices, values, tuple(t.shape)[::-1])
     order = list(range(t.dim()))
     order[a], order[b] = b, a
     return permute(t, order)
 
 
 @rule("permute")
-def permute(t: SparseTensor, *dims: Any) -> SparseTensor:
+def permute(t: SparseTensor, *args: Any, **named: Any) -> SparseTensor:
     """Permute the dims."""
+    dims = args or (named["dims"],)
     order = [_dim(t, d) for d in (dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims)]
     if not isinstance(t, CooTensor):
         raise not_there("as_strided", (t,))
@@ -265,7 +270,7 @@ def to_sparse(t: Any, sparse_dim: Any = None, *, layout: Any = None, blocksize: 
         layout, sparse_dim = sparse_dim, None
     if layout is not None and (sparse_dim is not None or layout not in IN_WORDS):
         raise RuntimeError("to_sparse: layout and sparse_dim cannot both be given")
-    return to_layout(t, layout, dense_dim, sparse_dim)
+    return to_layout(t, layout, dense_dim, sparse_dim, blocksize)
 
 
 @rule("to_sparse_coo")
@@ -284,6 +289,18 @@ def to_sparse_csr(t: Any, dense_dim: int | None = None) -> Any:
 def to_sparse_csc(t: Any, dense_dim: int | None = None) -> Any:
     """Convert to CSC."""
     return to_layout(t, sparse_csc, dense_dim)
+
+
+@rule("to_sparse_bsr")
+def to_sparse_bsr(t: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
+    """Convert to BSR with blocks of ``blocksize`` (height, width)."""
+    return to_layout(t, sparse_bsr, dense_dim, blocksize=blocksize)
+
+
+@rule("to_sparse_bsc")
+def to_sparse_bsc(t: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
+    """Convert to BSC with blocks of ``blocksize`` (height, width)."""
+    return to_layout(t, sparse_bsc, dense_dim, blocksize=blocksize)
 
 
 @rule("sparse_resize_", "sparse_resize_and_clear_")

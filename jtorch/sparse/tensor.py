@@ -8,7 +8,7 @@ from typing import Any
 
 from jtorch import engine, storage
 from jtorch._backward.view_history import requires_grad
-from jtorch._base.layout import in_use, layout, sparse_coo, sparse_csc, sparse_csr
+from jtorch._base.layout import IN_WORDS, in_use, layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from jtorch.storage import Storage, aval_of
 from jtorch.tensor import Tensor, blank
 
@@ -32,6 +32,7 @@ class _NoStorage(Storage):
 class SparseTensor(Tensor):
     """A tensor that stores some of its elements. ``torch.sparse_coo_tensor`` and similar functions create them."""
 
+    _is_of_layout = True
     _asked_by_all = False       # Handwritten functions need not dispatch to this class, since the functions that they call do.
     layout: layout = sparse_coo     # type: ignore[assignment]
     stored_indices: tuple[Tensor, ...]  # The int64 indices of the values, in the layout's form.
@@ -78,14 +79,17 @@ class SparseTensor(Tensor):
     def stride(self, dim: int | None = None) -> Any:
         """Return zeros for COO, as PyTorch does; RuntimeError for other layouts."""
         if not self.is_sparse:
-            raise RuntimeError("Sparse CSR tensors do not have strides")
+            raise RuntimeError(f"{self._kind()} tensors do not have strides")
         return (0,) * self.dim() if dim is None else 0
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
         """Return False for COO, as PyTorch does; RuntimeError for other layouts."""
         if not self.is_sparse:
-            raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
+            raise RuntimeError(f"{self._kind()} tensors do not have is_contiguous")
         return False
+
+    def _kind(self) -> str:
+        return f"Sparse {self.layout.name.removeprefix('sparse_').upper()}"
 
     def data_ptr(self) -> int:
         """Raise NotImplementedError: a sparse tensor has no memory of its own."""
@@ -241,10 +245,9 @@ class CompressedTensor(SparseTensor):
     layout = sparse_csr
 
     def _index_tensor(self, layout: Any, name: str) -> Tensor:
-        if self.layout is not layout:
+        if (self.layout in (sparse_csr, sparse_bsr)) is not (layout is sparse_csr):
             wanted = "row" if layout is sparse_csr else "column"
-            got = "SparseCsc" if self.layout is sparse_csc else "SparseCsr"
-            raise RuntimeError(f"{name} expected sparse {wanted} compressed tensor layout but got {got}")
+            raise RuntimeError(f"{name} expected sparse {wanted} compressed tensor layout but got {IN_WORDS[self.layout]}")
         return self.stored_indices[name in ("col_indices", "row_indices")].detach()
 
     def crow_indices(self) -> Tensor:
@@ -276,8 +279,29 @@ class CscTensor(CompressedTensor):
     layout = sparse_csc
 
 
-CLASSES = {sparse_coo: CooTensor, sparse_csr: CompressedTensor, sparse_csc: CscTensor}
-for _cls in (SparseTensor, CooTensor, CompressedTensor, CscTensor):
+class BsrTensor(CompressedTensor):
+    """A BSR matrix: the offsets of each row's (column's) blocks, the column (row) of each block, and the blocks."""
+
+    layout = sparse_bsr
+
+    def dense_dim(self) -> int:
+        """Return 0: the dims of the values after the first are those of a block."""
+        return 0
+
+    def rebuilt(self, values: Tensor) -> SparseTensor:
+        """Return a tensor with the same indices and other blocks."""
+        return make(type(self), self.stored_indices, values, tuple(self.shape), self)       # type: ignore[no-any-return]
+
+
+class BscTensor(BsrTensor):
+    """A BSC matrix."""
+
+    layout = sparse_bsc
+
+
+CLASSES = {sparse_coo: CooTensor, sparse_csr: CompressedTensor, sparse_csc: CscTensor, sparse_bsr: BsrTensor,
+           sparse_bsc: BscTensor}
+for _cls in (SparseTensor, *CLASSES.values()):
     _cls.__name__, _cls.__qualname__ = "Tensor", "Tensor"       # The expression type(x) shows this name.
     _cls.__module__ = "torch"
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from jtorch import _tensor_str as printing
-from jtorch._base.layout import sparse_csc
+from jtorch._base.layout import sparse_bsc, sparse_csc
 from jtorch.dtype import bool_, complex64, complex128, float64, get_default_dtype, int64
 from jtorch.sparse.tensor import CooTensor, SparseTensor
 from jtorch.tensor import Tensor
@@ -20,7 +20,7 @@ def text_of(t: SparseTensor) -> str:
     if isinstance(t, CooTensor):
         named = [("indices", t.stored_indices[0]), ("values", t.stored_values)]
     else:
-        names = ("ccol_indices", "row_indices") if t.layout is sparse_csc else ("crow_indices", "col_indices")
+        names = ("ccol_indices", "row_indices") if t.layout in (sparse_csc, sparse_bsc) else ("crow_indices", "col_indices")
         named = [*zip(names, t.stored_indices, strict=True), ("values", t.stored_values)]
     parts = [_part(name, part, indent, True) for name, part in named]
     text = "tensor(" + (",\n" + " " * indent).join(parts)
