@@ -19,6 +19,7 @@ from jtorch import device as _device_module
 from jtorch import dtype as _dtype_module
 from jtorch import engine as engine
 from jtorch import func as func
+from jtorch import masked as masked
 from jtorch import nn as nn
 from jtorch import no_grad as _no_grad_module
 from jtorch import optim as optim
@@ -106,7 +107,7 @@ def _namespace(name: str) -> _types.ModuleType:
     return made
 
 
-linalg, fft, special, signal, masked = (_namespace(n) for n in ("linalg", "fft", "special", "signal", "masked"))
+linalg, fft, special, signal = (_namespace(n) for n in ("linalg", "fft", "special", "signal"))
 signal.windows = _namespace("signal.windows")   # type: ignore[attr-defined]
 _spaces = {"": _functions, "nn.functional": _nn_functions, "linalg": linalg, "fft": fft, "special": special, "masked": masked,
            "signal.windows": signal.windows}        # type: ignore[attr-defined]

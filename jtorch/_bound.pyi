@@ -215,6 +215,10 @@ class Bound:
     def __sub__(self, other: Tensor | _Number) -> Tensor: ...
     def __truediv__(self, other: Tensor | _Number) -> Tensor: ...
     def __xor__(self, other: Tensor | _Number) -> Tensor: ...
+    def _is_all_true(self) -> Tensor:
+        """Return a tensor that is True if all elements are True."""
+    def _is_any_true(self) -> Tensor:
+        """Return a tensor that is True if any element is True."""
     def _make_subclass(self, data: Tensor, require_grad: builtins.bool = False, **kwargs: Any) -> Any:
         """Return an alias of a tensor, without history, as an instance of ``cls``. See torch.Tensor._make_subclass."""
     def _make_wrapper_subclass(self, size: Sequence[builtins.int], **kwargs: Any) -> Any:
@@ -1229,6 +1233,10 @@ class Bound:
         """Return the tensor itself, since it is dense. See torch.Tensor.to_dense."""
     def to_sparse(self, *args: Any, **kwargs: Any) -> Any:
         """The tensor in another layout, or with a sparse one. See torch.Tensor.to_sparse."""
+    def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor in another layout, or with a sparse one. See torch.Tensor.to_sparse_bsc."""
+    def to_sparse_bsr(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor in another layout, or with a sparse one. See torch.Tensor.to_sparse_bsr."""
     def to_sparse_coo(self, *args: Any, **kwargs: Any) -> Any:
         """The tensor in another layout, or with a sparse one. See torch.Tensor.to_sparse_coo."""
     def to_sparse_csc(self, *args: Any, **kwargs: Any) -> Any:

@@ -388,6 +388,8 @@ class Tensor(Bound):
 
     def tolist(self) -> Any:
         """Return the elements as (nested lists of) Python numbers."""
+        if seam.aten is not None and seam.aten.has_handler(type(self)):
+            raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
         array = self._numpy_copy()
         return array.astype(np.float32).tolist() if array.dtype.kind == "V" else array.tolist()
 
@@ -407,6 +409,8 @@ class Tensor(Bound):
         """Return the elements as a NumPy array that shares this tensor's memory. See torch.Tensor.numpy."""
         if force:
             return self.detach().cpu().resolve_conj().resolve_neg().numpy()
+        if seam.aten is not None and seam.aten.has_handler(type(self)):
+            raise RuntimeError(".numpy() is not supported for tensor subclasses.")
         if mode.grad and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.device.type != "cpu":
@@ -443,7 +447,8 @@ class Tensor(Bound):
             found = "no values" if n == 0 else "more than one value"
             raise with_note(RuntimeError(f"Boolean value of Tensor with {found} is ambiguous"),
                             "Say which is meant: .any() or .all(); to choose element by element, torch.where(condition, a, b).")
-        mapped.refuse_choice(value_of(self))
+        if seam.aten is None or not seam.aten.has_handler(type(self)):
+            mapped.refuse_choice(value_of(self))
         try:
             return bool(self.item())
         except TypeError as error:      # JAX's, under jax.jit

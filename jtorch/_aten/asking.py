@@ -81,7 +81,7 @@ def ask(func: OpOverload, args: tuple, kwargs: dict) -> Any:
         if made is not NotImplemented:
             return made
         asked.append(f"  - tensor subclass {t.__class__}\n")
-    raise TypeError(f"Multiple dispatch failed for 'torch.ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:"
+    raise TypeError(f"Multiple dispatch failed for 'torch._ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:"
                     f"\n\n{''.join(asked)}\nFor more information, try re-running with TORCH_LOGS=not_implemented")
 
 

@@ -156,7 +156,7 @@ def given_history_of_write(c: Call, flat: Any, named: Named, name: str | None) -
     """Let a mode or class do an in-place call and give the target its new history. Return the target."""
     target = flat[0]
     tracked = mode.grad and not mode.inference and any_requires_grad(flat) and c.op.has_history_in_place
-    if is_plain(target):
+    if is_plain(target) or target._base is None:
         check_inplace(target, tracked, once=False)
     if not tracked:
         ask(named.func, named.args, named.kwargs)

@@ -11,6 +11,7 @@ from typing import Any
 from jtorch import engine, storage
 from jtorch._aten import backwards, history, operators
 from jtorch._aten.asking import ask, has_taker, takes_over, tensors_in
+from jtorch._aten.asking import has_handler as has_handler
 from jtorch._aten.composites import COMPOSITES, networks
 from jtorch._aten.fitting import Named, arguments, fitting, plain_name
 from jtorch._aten.history import given_history, given_history_of_write, operated

@@ -551,12 +551,16 @@ def _warn(message: str) -> None:
 
 def _check_nan(node: Node, outs: list) -> None:
     for i, grad in enumerate(outs):
-        if grad is None:
-            continue
-        value = as_value(grad)
-        engine.read(value)
-        if bool(jnp.isnan(jnp.asarray(engine.host_array(value))).any()):
+        if grad is not None and _has_nan(grad):
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+
+
+def _has_nan(grad: Any) -> bool:
+    if seam.aten is not None and seam.aten.has_handler(type(grad)):
+        return bool(grad.isnan()._is_any_true().item())
+    value = as_value(grad)
+    engine.read(value)
+    return bool(jnp.isnan(jnp.asarray(engine.host_array(value))).any())
 
 
 speedups.connect(globals(), "walks")

@@ -201,7 +201,15 @@ def test_what_a_class_cannot_take_over_is_refused():
     with pytest.raises(NotImplementedError, match="has no counterpart in torch.ops.aten"):
         xp.unique(x)
     with pytest.raises(RuntimeError, match="Attempted to access the data pointer on an invalid python storage"):
+        x.data_ptr()
+
+
+def test_no_array_is_made_of_a_class_that_takes_operators_over(xp):
+    x = wrapper_class(xp, [])(xp.ones(4))
+    with pytest.raises(RuntimeError, match=r"\.numpy\(\) is not supported for tensor subclasses"):
         x.numpy()
+    with pytest.raises(RuntimeError, match=r"\.tolist\(\) is not supported for tensor subclasses, got Wrapper"):
+        x.tolist()
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop"])

@@ -56,6 +56,7 @@ LAYERS = [
     "_ops",
     "library",
     "_custom_ops",
+    "masked",           # masked tensors
     "_vision",          # operators of torchvision, which its compiled library would have
     "quasirandom",      # evenly spread points
     "types",

@@ -70,6 +70,12 @@ def _expand(c: Context, g: Any) -> Any:
     return g        # ``_fitted`` sums gradients of broadcast arguments
 
 
+@unary("unfold")
+def _unfold(c: Context, g: Any) -> Any:
+    return c.operator("unfold_backward", {"grad_in": g, "input_sizes": list(c.args["input"].shape), "dim": c.dimension,
+                                          "size": c.size, "step": c.step}, {"input": None})["input"]
+
+
 @unary("select")
 def _select(c: Context, g: Any) -> Any:
     return c.operator("select_backward", {"grad_output": g, "input_sizes": list(c.args["input"].shape), "dim": c.dim,

@@ -125,6 +125,8 @@ def fold(input: Tensor, output_size: int | tuple[int, ...], kernel_size: int | t
     size = ntuple(output_size, 2, "output_size", "fold")
     kernel, dilation, padding, stride = _pairs("fold", kernel_size, dilation, padding, stride)
     _check_fold(input, size, kernel, dilation, padding, stride)
+    if input.dtype == bool:
+        return fold(input.astype("int8"), size, kernel, dilation, padding, stride) != 0
     x = input if input.ndim == 3 else input[None]
     image = jax.ShapeDtypeStruct((x.shape[0], x.shape[1] // math.prod(kernel), *size), x.dtype)
     transposed = jax.linear_transpose(lambda y: _patches(y, kernel, dilation, padding, stride), image)

@@ -1,0 +1,1 @@
+"""torch.masked.maskedtensor: the class of masked tensors, and its rules for functions and operators."""
