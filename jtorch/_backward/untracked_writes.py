@@ -34,7 +34,13 @@ def refresh(roots: list, create_graph: bool = False) -> None:
 
 
 PATIENCE = 2        # backwards before the first search for a storage's nodes; larger values mean fewer searches
-LONGER = 100        # further backwards before the next search, after a search that found nodes
+LONGER = 100        # backwards from one search to the next, whatever was written between them; larger values mean fewer searches
+
+
+class _Search:
+    """The number of backwards before the next search."""
+
+    wait = 0
 
 
 def _forget_unsaved() -> None:
@@ -44,16 +50,19 @@ def _forget_unsaved() -> None:
     objects of the process for nodes, which is slow.
     """
     written = storage.untracked_writes
-    waited = [s for s, turns in written.items() if turns >= PATIENCE or not s.saved]
+    for s in [s for s in written if not s.saved]:
+        del written[s]
+    waited = [s for s, turns in written.items() if turns >= PATIENCE]
     for s in list(written):
         written[s] += 1
-    if not waited:
+    _Search.wait -= 1
+    if not waited or _Search.wait > 0:
         return
+    _Search.wait = LONGER
     # A node under construction has no ``saved``.
     nodes = [n for n in tape.nodes_with(_entries_of(waited)) if getattr(n, "saved", None) is not None]
     kept = {_place(counter)[0] for n in nodes for counter, _ in n.versions}
     for s in waited:
-        written[s] = -LONGER
         if s not in kept:
             s.saved = 0
             del written[s]

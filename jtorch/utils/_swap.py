@@ -41,7 +41,11 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     """
     if t1 is t2:
         return
-    poisoned = [None if _is_free(t) else _checked(t, f"t{i}") for i, t in ((1, t1), (2, t2))]
+    unknown = [(f"t{i}", t) for i, t in ((1, t1), (2, t2)) if not _is_free(t)]
+    referrers = _Referrers([t for _, t in unknown])
+    nodes = {id(t): _checked(t, name, referrers) for name, t in unknown}
+    referrers.found.clear()
+    poisoned = [nodes.get(id(t)) for t in (t1, t2)]
     for i, t in ((1, t1), (2, t2)):     # This check follows the invalidation of the leaves' nodes, as in PyTorch.
         if t.retains_grad:
             raise RuntimeError(f"Expected no weakrefs to t{i}'s Tensor object but got  1")
@@ -112,12 +116,25 @@ def _is_free(t: Tensor) -> bool:
             and t._base is None and t._accumulator is None and not weakref.getweakrefs(t))
 
 
-def _checked(t: Tensor, name: str) -> Node | None:
+class _Referrers:
+    """The objects that refer to one of the tensors. One search serves all tensors, since it visits all objects."""
+
+    def __init__(self, tensors: list[Tensor]):
+        self.tensors, self.found = tensors, gc.get_referrers(*tensors) if tensors else []
+
+    def search_again(self) -> None:
+        """Search after a collection. It removes dead views, which the frames of a caught error may hold."""
+        self.found.clear()
+        gc.collect()
+        self.found.extend(gc.get_referrers(*self.tensors))
+
+
+def _checked(t: Tensor, name: str, referrers: _Referrers) -> Node | None:
     """Check that a tensor can be swapped, and return its AccumulateGrad node, whose backward will raise; None if it has none."""
-    count = _count(t)
+    count = _count(t, referrers.found)
     if count > 1:
-        gc.collect()        # A collection removes dead views, which the frames of a caught error may hold.
-        count = _count(t)
+        referrers.search_again()
+        count = _count(t, referrers.found)
     if count > 2 or (count == 2 and node_of(t) is not None):
         raise RuntimeError(f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got {count} make sure you "
                            "are not holding references to the tensor in other places.")
@@ -131,13 +148,13 @@ def _checked(t: Tensor, name: str) -> Node | None:
 _ALONE = 2      # References to a storage that one tensor has: the tensor's, and getrefcount's argument.
 
 
-def _count(t: Tensor) -> int:
+def _count(t: Tensor, referrers: list) -> int:
     """Count the references that PyTorch would: the Python object, views, nodes that saved it, and its role as a gradient."""
-    referrers = gc.get_referrers(t)
     alive = [r for r in referrers if _held(r, "_base") is t]
-    views = len(alive) + sum([_held(s, "_through") is r for r in referrers if r.__class__ is tuple for s in gc.get_referrers(r)])
+    bases = [r for r in referrers if r.__class__ is tuple and id(t) in map(id, r) and all([isinstance(x, Tensor) for x in r])]
+    views = len(alive) + sum([_held(s, "_through") is r for r in bases for s in gc.get_referrers(r)])
     grads = sum([_held(r, "_grad") is t for r in referrers])
-    in_graph = any([_held(r, "variable") is t for r in referrers]) or any([is_leaf_edge(r) for r in referrers])
+    in_graph = any([_held(r, "variable") is t or (is_leaf_edge(r) and r[0] is t) for r in referrers])
     known = in_graph or t._node is not None or weakref.getweakrefs(t) or sys.getrefcount(t._storage) > _ALONE
     nodes = _may_have_saved(t) if known else []
     saved = sum([_is_of(t, v, e) for n in nodes for v, e in _saved_by(n)]) + len(_views_only_saved(nodes, t, alive))
