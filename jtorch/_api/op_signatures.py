@@ -9,6 +9,7 @@ import functools
 import inspect
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from jtorch.ops.registry import Op
 
@@ -58,9 +59,17 @@ def _listed(op: Op, form: str) -> Iterator[inspect.Parameter]:
         return
     if op.out.form and not op.writes:
         yield inspect.Parameter("out", by_name, default=None)
-    for name, default in CREATION.items() if op.creates else ():
+    for name, default in _of_creation(op):
         if name not in {p.name for p in op.params}:
             yield inspect.Parameter(name, by_name, default=default)
+
+
+def _of_creation(op: Op) -> Iterator[tuple[str, Any]]:
+    """Yield the parameters, with their defaults, of an op that makes tensors."""
+    if op.creates:
+        yield from CREATION.items()
+        if op.name == "empty" or op.name.endswith("_like"):
+            yield "memory_format", None
 
 
 def _inplace() -> inspect.Parameter:

@@ -39,5 +39,5 @@ def scatter(tensors: Sequence[Tensor], src: builtins.int = 0, group: Any = None)
     """Return this rank's tensor of rank ``src``'s list. See torch.distributed.nn.functional.scatter."""
 def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return tensors of one shape joined along a new dim. See torch.stack."""
-def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Return zeros in the shape of another tensor. See torch.zeros_like."""

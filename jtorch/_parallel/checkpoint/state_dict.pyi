@@ -28,9 +28,9 @@ _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 StateDictOptions: Any
 @overload
-def empty(*size: builtins.int, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
+def empty(*size: builtins.int, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 @overload
-def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Return an uninitialized tensor; here it holds zeros. See torch.empty."""
 def get_model_state_dict(model: Any, *, submodules: builtins.set | None = None, options: Any = None) -> builtins.dict[builtins.str, Any]:
     """Return a model's state dict. See torch.distributed.checkpoint.state_dict.get_model_state_dict."""
@@ -44,5 +44,5 @@ def set_optimizer_state_dict(model: Any, optimizers: Any, optim_state_dict: buil
     """Load the state dict of optimizers. See torch.distributed.checkpoint.state_dict.set_optimizer_state_dict."""
 def set_state_dict(model: Any, optimizers: Any, *, model_state_dict: builtins.dict[builtins.str, Any], optim_state_dict: builtins.dict[builtins.str, Any], options: Any = None) -> Any:
     """Load the state dicts of a model and its optimizers. See torch.distributed.checkpoint.state_dict.set_state_dict."""
-def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Return zeros in the shape of another tensor. See torch.zeros_like."""

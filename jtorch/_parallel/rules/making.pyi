@@ -37,9 +37,9 @@ def draw_like(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
 def dropout(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
     """Drop elements of each rank's shard."""
 @overload
-def empty(*size: builtins.int, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
+def empty(*size: builtins.int, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 @overload
-def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Return an uninitialized tensor; here it holds zeros. See torch.empty."""
 def fill_whole(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
     """Fill a DTensor by a function of ``nn.init`` whose elements depend on each other; the first rank's numbers are used."""

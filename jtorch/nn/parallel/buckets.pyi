@@ -25,5 +25,5 @@ def flattened(tensors: Sequence[Tensor]) -> Tensor:
     """Return all elements of all tensors in one flat tensor."""
 def unflattened(flat: Tensor, like: Sequence[Tensor]) -> builtins.list[Tensor]:
     """Return views of parts of a flat tensor in the shapes of ``like``."""
-def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Return zeros in the shape of another tensor. See torch.zeros_like."""
