@@ -55,6 +55,7 @@ from jtorch._api import shared_memory as _shared_memory
 from jtorch._api import subclasses as _subclass
 from jtorch._api import torch_function as _torch_function
 from jtorch._api import typed_tensors as _legacy
+from jtorch._api import vmap_errors as _vmap_errors
 from jtorch._api.creation import as_tensor as as_tensor
 from jtorch._api.creation import asarray as asarray
 from jtorch._api.creation import empty_strided as empty_strided
@@ -120,7 +121,7 @@ _masked_identity.bind_to(masked)
 _names.put(Tensor, _metadata.methods())
 for _file in (random, _dropout, _pooling, _recurrent, _attention, functional, _conversion, _indexing, _overloads, _legacy,
               _native, _foreach, _numbered, _scaled, _control, _lowrank, _settings, _shared_memory,
-               _dense, _subclass, amp.autocast_mode, amp.scaling, _declared):
+               _dense, _subclass, amp.autocast_mode, amp.scaling, _vmap_errors, _declared):
     _file.bind()        # type: ignore[attr-defined]
 del _file
 _names.put(_sys.modules[__name__], _names.public(_functions, "torch"))

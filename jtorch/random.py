@@ -4,7 +4,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -23,8 +23,18 @@ from jtorch._backward.view_history import edge_of, start_history
 from jtorch._backward.view_history import requires_grad as _requires_grad
 from jtorch._base import generator, seam
 from jtorch._base.generator import Generator
+from jtorch._nodes import tangents
 from jtorch._nodes.vjp import camel_case
-from jtorch.dispatch import call, check_inplace, warn_of_resizing, write_resized, write_with_history, zero_node
+from jtorch.dispatch import (
+    call,
+    check_inplace,
+    forward,
+    sample_random,
+    warn_of_resizing,
+    write_resized,
+    write_with_history,
+    zero_node,
+)
 from jtorch.engine import Value, call_of, out_of_memory
 from jtorch.no_grad import mode
 from jtorch.ops import check, random_choice, random_rejection
@@ -133,31 +143,10 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
 
 # ---------------------------------------------------------------- making tensors
 
-class _Restricted:
-    """Holds whether drawing numbers is currently an error."""
-
-    forbidden = False
-
-
-_restricted = _Restricted()
-
-
-@contextlib.contextmanager
-def restricted(randomness: str) -> Iterator[None]:
-    """Make drawing numbers an error within the block if ``randomness`` is "error", for mapped functions."""
-    before, _restricted.forbidden = _restricted.forbidden, randomness == "error"
-    try:
-        yield
-    finally:
-        _restricted.forbidden = before
-
-
 def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, given: Generator | None, host: Callable,
            accelerator: Callable) -> Value:
     """Return a value drawn by ``host(stream)`` on the CPU and by ``accelerator(key)`` elsewhere."""
-    if _restricted.forbidden:
-        raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-                           "'different' randomness flags on vmap or perform the randomness operation out of vmap")
+    sample_random.refuse()
     check.storable(shape, dtype.np)
     aval = engine.aval_of(shape, dtype.np, place)
     if place.type == "mesh":        # Draw on the mesh's first device, and put the result on the mesh.
@@ -180,6 +169,12 @@ def _finish(value: Value, requires_grad_: bool = False) -> Tensor:
     t = wrap(value)
     t._inference = mode.inference
     return with_grad(t, requires_grad_)
+
+
+def _made(shape: tuple[int, ...], requires_grad_: bool, draw_all: Callable[[tuple[int, ...]], Value]) -> Tensor:
+    """Return a tensor of numbers that ``draw_all`` returns for a shape, also under ``vmap``."""
+    made = sample_random.for_samples(lambda lead: _finish(draw_all((*lead, *shape))))
+    return with_grad(made, requires_grad_)
 
 
 def _check_dtype_of(out: Tensor, dtype: dtypes.dtype | None) -> None:
@@ -255,6 +250,7 @@ def _taken_over(name: str, **given: Any) -> Any:
     return seam.aten.function(name, {k: v for k, v in given.items() if v is not None})
 
 
+@sample_random.refuse_out
 def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
          layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
     """Draw uniform numbers from [0, 1). See torch.rand."""
@@ -266,10 +262,11 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
     if made is not None:
         return made
     d = _float_or_complex(d, "check_uniform_bounds")
-    value = drawn(shape, d, place, generator, lambda s: draw.rand(s, shape, d.np), lambda k: _uniform(k, shape, d.np))
-    return _finish(value, requires_grad)
+    return _made(shape, requires_grad, lambda size: drawn(size, d, place, generator, lambda s: draw.rand(s, size, d.np),
+                                                          lambda k: _uniform(k, size, d.np)))
 
 
+@sample_random.refuse_out
 def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
           layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
     """Draw standard normal numbers. See torch.randn."""
@@ -283,10 +280,11 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
     if made is not None:
         return made
     d = _float_or_complex(d, "normal_kernel_cpu")
-    value = drawn(shape, d, place, generator, lambda s: draw.randn(s, shape, d.np), lambda k: jax.random.normal(k, shape, d.np))
-    return _finish(value, requires_grad)
+    return _made(shape, requires_grad, lambda size: drawn(size, d, place, generator, lambda s: draw.randn(s, size, d.np),
+                                                          lambda k: jax.random.normal(k, size, d.np)))
 
 
+@sample_random.refuse_out
 def randint(*args: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
     """Draw integers from [low, high). See torch.randint."""
@@ -298,9 +296,9 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
     made = _seen("randint", {"low": low, "high": high, "size": list(shape)}, generator, dtype, place, requires_grad)
     if made is not None:
         return made
-    value = drawn(shape, d, place, generator, lambda s: draw.randint(s, low, high, shape, d.np),
-                   lambda k: jax.random.randint(k, shape, low, high))
-    return _finish(value, requires_grad)
+    return _made(shape, requires_grad, lambda size: drawn(size, d, place, generator,
+                                                          lambda s: draw.randint(s, low, high, size, d.np),
+                                                          lambda k: jax.random.randint(k, size, low, high)))
 
 
 def _randint_arguments(args: tuple, kw: dict) -> tuple[int, int, Any]:
@@ -319,6 +317,7 @@ def _randint_arguments(args: tuple, kw: dict) -> tuple[int, int, Any]:
     return operator.index(low), operator.index(high), given["size"]     # type: ignore[arg-type]
 
 
+@sample_random.refuse_out
 def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
              layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return a random permutation of 0 … n-1. See torch.randperm."""
@@ -332,9 +331,12 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     made = _seen("randperm", {"n": n}, generator, dtype, place, requires_grad) if out is None else None
     if made is not None:
         return made
-    value = drawn((n,), d, place, generator, lambda s: random_choice.randperm(s, n, d.np),
-                   lambda k: jax.random.permutation(k, n))
-    return _finish(value, requires_grad) if out is None else _written(out, value)
+    def one() -> Tensor:
+        return _finish(drawn((n,), d, place, generator, lambda s: random_choice.randperm(s, n, d.np),
+                             lambda k: jax.random.permutation(k, n)))
+    if out is not None:
+        return _written(out, value_of(one()))
+    return with_grad(sample_random.for_each_sample(one, functions.stack), requires_grad)
 
 
 def _written(out: Tensor, value: Value) -> Tensor:
@@ -348,16 +350,23 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
     """Draw normal numbers with given means and standard deviations. See torch.normal."""
     if size is not None:
         mean, std = (_as_number("normal", x) for x in (mean, std))
-    sources = mean, std
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         shape = size_of("normal", size)
         if out is not None:
             _check_out(out, "aten::normal", dtype)
             return _fill(out, shape, lambda t: normal_(t, float(mean), float(std), generator=generator))
         d = dtype or dtypes.get_default_dtype()
-        return _finish(_normal_value(shape, d, place_of(device), generator, float(mean), float(std)), requires_grad)
+        place = place_of(device)
+        return _made(shape, requires_grad, lambda size: _normal_value(size, d, place, generator, float(mean), float(std)))
+    return _normal_of(mean, std, generator=generator, out=out)
+
+
+@sample_random.of_parameters
+def _normal_of(mean: Any, std: Any, *, generator: Generator | None, out: Tensor | None) -> Tensor:
+    """Draw normal numbers if a parameter is a tensor."""
     if out is not None:
         return _normal_into(out, mean, std, generator)
+    sources = mean, std
     like = mean if isinstance(mean, Tensor) else std
     m, s = (x._numpy_copy() if isinstance(x, Tensor) else float(x) for x in sources)
     shape = check.broadcast_shapes(np.shape(m), np.shape(s))
@@ -407,6 +416,7 @@ def _unfilled(input: Tensor, dtype: Any, device: Any, memory_format: Any) -> Ten
     return in_format(call(c, (input,)), memory_format)
 
 
+@sample_random.like
 def rand_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, **kw) -> Tensor:
     """Call torch.rand with the shape, dtype, device and memory format of a tensor."""
     seen = _taken_over("rand_like", self=input, dtype=dtype, device=device, memory_format=memory_format, pin_memory=False)
@@ -419,6 +429,7 @@ def rand_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_g
     return rand(own.shape, dtype=dtype or own.dtype, device=device or own.device, requires_grad=requires_grad, **kw)
 
 
+@sample_random.like
 def randn_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, **kw) -> Tensor:
     """Call torch.randn with the shape, dtype, device and memory format of a tensor."""
     seen = _taken_over("randn_like", self=input, dtype=dtype, device=device, memory_format=memory_format, pin_memory=False)
@@ -431,6 +442,7 @@ def randn_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_
     return randn(own.shape, dtype=dtype or own.dtype, device=device or own.device, requires_grad=requires_grad, **kw)
 
 
+@sample_random.like
 def randint_like(input: Tensor, *args: int, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None,
                  generator: Generator | None = None, pin_memory: bool = False, **kw) -> Tensor:
     """Call torch.randint with the shape, dtype, device and memory format of a tensor."""
@@ -453,6 +465,7 @@ def _limits(args: tuple, kw: dict[str, Any]) -> tuple[Any, Any]:
     return given.get("low", 0), given["high"]
 
 
+@sample_random.of_parameters
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Draw zeros and ones; ``input`` (or ``p``) is the probability of 1. See torch.bernoulli."""
     shape, d = _form_of(input)
@@ -484,12 +497,15 @@ def _with_node(made: Tensor, node: Any) -> Tensor:
 
 def _with_zero_gradient(sources: tuple, made: Tensor, name: str) -> Tensor:
     """Give a drawn tensor PyTorch's node, whose gradient is 0."""
+    if tangents.opened:
+        forward.drawn(made, sources)
     tracked = _tracked(sources)
     return _with_node(made, zero_node(name, tracked)) if tracked else made
 
 
 def _without_derivative(name: str, sources: tuple, made: Tensor) -> Tensor:
     """Give a drawn tensor a node whose backward raises, since the derivative is not implemented."""
+    forward.refuse(f"aten::{name}", sources)
     edges = tuple([edge_of(t) if _requires_grad(t) else None for t in _tracked(sources)])
     return _with_node(made, tape.NotImplementedNode(name, edges)) if edges else made
 
@@ -503,6 +519,18 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
                        generator=generator) if out is None else None
     if seen is not None:
         return seen
+    check.require(0 < input.dim() <= 2, "prob_dist must be 1 or 2 dim")
+    return _multinomial_of_rows(input, num_samples, replacement, generator=generator, out=out)
+
+
+@sample_random.of_parameters
+def _multinomial_of_rows(input: Tensor, num_samples: int, replacement: bool, *, generator: Generator | None,
+                         out: Tensor | None) -> Tensor:
+    """Draw indices for tables of any number of dims, whose last dim has the probabilities."""
+    if input.dim() > 2:
+        rows: Any = input.reshape(-1, input.shape[-1])      # type: ignore[attr-defined]
+        made: Any = _multinomial_of_rows(rows, num_samples, replacement, generator=generator, out=out)
+        return made.reshape((*input.shape[:-1], num_samples))
     p = input._numpy_copy()
     shape = (*p.shape[:-1], num_samples)
     value = drawn(shape, dtypes.int64, input.device, generator,
@@ -524,6 +552,7 @@ def _check_tensors(name: str, **given: Any) -> None:
             raise TypeError(f"{name}(): argument '{word}' (position {i}) must be Tensor, not {type(x).__name__}")
 
 
+@sample_random.of_parameters
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Draw Poisson numbers with the rates in ``input``. See torch.poisson."""
     _check_tensors("poisson", input=input)
@@ -533,6 +562,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return _with_zero_gradient((input,), _finish(value), "PoissonBackward0")
 
 
+@sample_random.of_parameters
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Draw the number of successes in ``count`` trials with probability ``prob``. See torch.binomial."""
     _check_tensors("binomial", count=count, prob=prob)
@@ -550,6 +580,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     return _without_derivative("binomial", (count, prob), made)
 
 
+@sample_random.of_parameters
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Draw gamma numbers of scale 1 with the concentrations in ``input``, differentiably.
 
@@ -561,6 +592,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
         lambda s: random_rejection.standard_gamma(s, input._numpy_copy()), lambda k: jax.random.gamma(k, input.jax())))
 
 
+@sample_random.of_parameters
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Draw vectors with sum 1 from Dirichlet distributions along the last dim, differentiably.
 
@@ -573,6 +605,7 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
 
 
 def _drawn_with(name: str, source: Tensor, value: Value) -> Tensor:
+    forward.refuse({"_gamma_drawn": "aten::_standard_gamma", "_dirichlet_drawn": "aten::_sample_dirichlet"}[name], (source,))
     made = _finish(value)
     return call(call_of(OPS[name], (T, T)), (source, made)) if mode.grad and _requires_grad(source) else made
 
@@ -602,9 +635,12 @@ def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: C
         return flat if class_of(t).is_contiguous(t) else draw.place(flat.reshape(-1), size, stride)
     value = drawn(tuple(size), storage.aval_of(t).dtype, storage.aval_of(t).device, given, in_place, accelerator)
     write_with_history(t, value, zero_node(name, [t]) if tracked else None)
+    if tangents.opened:
+        forward.drawn(t, (t,))
     return t
 
 
+@sample_random.filling
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers. See torch.Tensor.normal_."""
     mean, std = number_of(mean, "normal_", "mean", 1), number_of(std, "normal_", "std", 2)
@@ -618,6 +654,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
                      "NormalBackward0", ("normal_", _other_than({"mean": mean, "std": std}, (0, 1))))
 
 
+@sample_random.filling
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **kw: float) -> Tensor:
     """Fill with uniform numbers from [from, to). See torch.Tensor.uniform_."""
     low, to = number_of(kw.get("from", from_), "uniform_", "from", 1), number_of(to, "uniform_", "to", 2)
@@ -631,6 +668,7 @@ def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Genera
 _NOT_GIVEN: Any = object()
 
 
+@sample_random.filling
 def random_(self: Tensor, from_: int | None = None, to: Any = _NOT_GIVEN, *, generator: Generator | None = None,
             **kw: int) -> Tensor:
     """Fill with integers from [from, to), or from the dtype's whole range. See torch.Tensor.random_."""
@@ -655,6 +693,7 @@ def _other_than(given: dict[str, Any], defaults: tuple) -> dict[str, Any]:
     return {k: float(v) for (k, v), d in zip(given.items(), defaults, strict=True) if v != d}
 
 
+@sample_random.filling
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with zeros and ones. See torch.Tensor.bernoulli_."""
     size, d = _form_of(self)
@@ -678,9 +717,9 @@ def _filler(name: str, defaults: tuple, accelerator: Callable):
         return fill_with(self, generator, lambda s: host(s, size, d.np, *values), lambda k: accelerator(k, size, *values),
                          f"{camel_case(name)}Backward0",
                          (f"{name}_", dict(zip([n for n, _ in defaults], values, strict=True))))
-    fill.__name__ = f"{name}_"
+    fill.__name__ = fill.__qualname__ = f"{name}_"
     fill.__doc__ = f"Fills with {name.replace('_', '-')} numbers. See torch.Tensor.{name}_."
-    return fill
+    return sample_random.filling(fill)
 
 
 exponential_ = _filler("exponential", (("lambd", 1.0),), lambda k, size, rate: jax.random.exponential(k, size) / rate)
@@ -700,4 +739,4 @@ def bind() -> None:
     put(functions, {**{f.__name__: f for f in _FUNCTIONS}, "Generator": Generator, "default_generator": default_generator})
     put(Tensor, {f.__name__: f for f in _METHODS})
 
-del _Here, _Restricted      # PyTorch's module does not have these names.
+del _Here      # PyTorch's module does not have this name.

@@ -160,9 +160,59 @@ class View:
         self.in_order = False   # True if the view is known to be contiguous
         self.order = order      # the memory order of the dims, if the view is a permutation of the whole storage
 
+    level: Any = None           # the ``vmap`` of a ``SampleView``
+
     def key(self) -> tuple:
         """Return the static arguments of the ops ``_read_view`` and ``_write_view``."""
         return (self.aval.shape, self.stride, self.offset, self.aval.dtype)
+
+    def part(self, aval: Aval, stride: tuple[int, ...], offset: int, value: Value | None, generation: int,
+             order: Any = None) -> View:
+        """Return a view of the same storage with another geometry."""
+        return View(aval, stride, offset, value, generation, order)
+
+    def copy(self) -> View:
+        """Return the same view for another tensor, which caches its own value."""
+        return self.part(self.aval, self.stride, self.offset, self.value, self.generation, self.order)
+
+
+class SampleView(View):
+    """One sample of a ``vmap`` in memory that is older than the ``vmap`` or has the samples inside.
+
+    ``whole`` shows all samples: it has one more dim in front, with the stride ``apart``. Under nested ``vmap`` it is a
+    ``SampleView`` too.
+    """
+
+    __slots__ = ("apart", "level", "whole")
+
+    def __init__(self, whole: View, level: mapped.Level):
+        super().__init__(mapped.aval_of_sample(whole.aval), whole.stride[1:], whole.offset, None, -1)
+        self.whole, self.level, self.apart = whole, level, whole.stride[0]
+        self.in_order = self.stride == contiguous_strides(self.aval.shape)
+        whole.in_order = whole.stride == contiguous_strides(whole.aval.shape)
+
+    def part(self, aval: Aval, stride: tuple[int, ...], offset: int, value: Value | None, generation: int,
+             order: Any = None) -> View:
+        """See View.part."""
+        whole = reshaped(self.whole.aval, (self.whole.aval.shape[0], *aval.shape), aval.np)
+        apart = self.apart * self.aval.np.itemsize // aval.np.itemsize
+        made = SampleView(self.whole.part(whole, (apart, *stride), offset, None, -1), self.level)
+        made.aval, made.value, made.generation = aval, value, generation
+        return made
+
+
+def show_sample(t: Tensor, dim: int, level: mapped.Level) -> None:
+    """Make a tensor show one of its samples along a dim."""
+    (size, stride, offset), aval = geometry_of(t), aval_of(t)
+    order = (dim, *[d for d in range(len(size)) if d != dim])
+    shown = t._view or View(aval, stride, offset, None, -1)
+    led = reshaped(aval, tuple([size[d] for d in order]), aval.np)
+    t._view = SampleView(shown.part(led, tuple([stride[d] for d in order]), offset, None, -1), level)
+
+
+def reshaped(aval: Aval, shape: tuple[int, ...], dtype: Any) -> Aval:
+    """Return an aval with another shape and dtype, traced if ``aval`` is."""
+    return mapped.traced_like(shape, dtype, aval.device) if aval.traced else engine.aval_of(shape, dtype, aval.device)
 
 
 def of_memory(aval: Aval, array: np.ndarray) -> Storage:
@@ -242,15 +292,28 @@ def relocate(s: Storage, value: Value) -> None:
 def value_of(t: Tensor) -> Value:
     """Return the value that the tensor shows now."""
     view, storage = t._view, t._storage
+    return shown_by(storage, view)
+
+
+def shown_by(storage: Storage, view: View | None) -> Value:
+    """Return the value that a view of a storage shows now."""
     if view is None:
         return storage.value or storage.content()
     if storage.host is not None:
         if view.aval.numel and storage.is_only_here():
             storage.content()
-            return value_of(t)
+            return shown_by(storage, view)
+        if view.level is not None:
+            return mapped.of_samples(shown_by(storage, view.whole), view.level)     # type: ignore[attr-defined]
         view.value = copied(view.value, view.aval, storage.host_view(view))
         return view.value
     if view.generation != storage.generation or view.value is None:
+        if view.aval is storage.aval and view.in_order:
+            return storage.value or storage.content()
+        if view.level is not None:
+            view.value = mapped.of_samples(shown_by(storage, view.whole), view.level)       # type: ignore[attr-defined]
+            view.generation = storage.generation
+            return view.value
         is_row = storage.rows is not None and view.in_order
         part = host_slice(storage, view.aval, view.stride, view.offset, in_order=True) if is_row else None
         view.value = part or engine.record(engine.call_of(READ, (T, *view.key())), (storage.value or storage.content(),))
@@ -393,6 +456,8 @@ def _span(t: Tensor) -> tuple[int, int, tuple[int, ...]] | None:
 
 def resize(t: Tensor, shape: tuple[int, ...], stride: tuple[int, ...] | None = None) -> None:
     """Resize a tensor at its storage offset. The storage grows if necessary, with zeros."""
+    if aval_of(t).traced and t._view is not None and t._view.level is not None:
+        raise NotImplementedError("resizing a tensor of samples inside of vmap is not built")
     held, (_, _, offset) = t._storage.aval, geometry_of(t)
     aval = engine.aval_of(shape, aval_of(t).np, held.device)
     stride = contiguous_strides(shape) if stride is None else stride
@@ -503,15 +568,36 @@ def drop_view_cache(t: Tensor) -> None:
 def write(t: Tensor, value: Value) -> None:
     """Write ``value``, which has the tensor's shape and dtype, to the tensor's memory."""
     storage, view = t._storage, t._view
-    if value.aval.traced:
-        mapped.check_writable(storage.value or (storage.permuted and storage.permuted[0]), value)
+    if value.aval.traced or aval_of(t).traced:
+        value = mapped.spread(value, _levels_of(storage, view), engine.record)
     if storage.saved and storage.has_separate_version:
         untracked_writes[storage] = 0
-    if storage.host is not None:
+    _write_to(storage, view, value)
+    if t._counter is None:
+        storage.version += 1
+    else:
+        t._counter.version += 1
+
+
+def _levels_of(storage: Storage, view: View | None) -> list[tuple[mapped.Level, int]]:
+    """Return each ``vmap`` to whose samples a view belongs, with the number of samples, the innermost first."""
+    if view is not None and view.level is not None:
+        whole = view.whole      # type: ignore[attr-defined]
+        return [(view.level, whole.aval.shape[0]), *_levels_of(storage, whole)]
+    return mapped.levels_of_value(storage.value)
+
+
+def _write_to(storage: Storage, view: View | None, value: Value) -> None:
+    """Write ``value`` to what a view of a storage shows, without counting the write."""
+    if view is not None and view.level is not None:
+        view.level.replaced.setdefault(storage, storage.content())
+        _write_to(storage, view.whole, mapped.samples_of(value, view.level))      # type: ignore[attr-defined,arg-type]
+        view.value = None
+    elif storage.host is not None:
         engine.read(value)
         storage.generation += 1
         storage.host_view(view)[...] = engine.host_array(value)
-    elif view is None:
+    elif view is None or (view.aval is storage.aval and view.in_order):
         storage.generation += 1
         storage.value, storage.permuted = value, None
     elif view.order is not None and view.order is storage.order:
@@ -519,18 +605,25 @@ def write(t: Tensor, value: Value) -> None:
         storage.permuted = value, view.order
         storage.value, view.value = None, value
     else:
-        drop_view_cache(t)
-        will_be_written(t)
+        view.value = None
+        storage.generation += 1
         part = view.aval, view.stride, view.offset
         if not _is_written_at_once(storage, part, value):
             _record_write(storage, part, value)
         view.value = None if overlaps(view.aval.shape, view.stride) else value
     if view is not None:
         view.generation = storage.generation if storage.host is None else -1
-    if t._counter is None:
-        storage.version += 1
-    else:
-        t._counter.version += 1
+
+
+def restore(contents: dict[Storage, Value]) -> None:
+    """Give storages their earlier contents back. This counts as no write."""
+    for s, value in contents.items():
+        if s.host is not None:
+            engine.read(value)
+            s.host.reshape(s.aval.shape)[...] = engine.host_array(value)
+        else:
+            s.value, s.permuted = value, None
+        s.generation += 1
 
 
 def write_all(tensors: list[Tensor], values: list[Value]) -> None:

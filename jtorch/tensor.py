@@ -188,6 +188,9 @@ class Tensor(Bound):
         size, stride, _ = geometry_of(self)
         if memory_format is None or memory_format.name == "contiguous_format":
             return self._view is None or is_contiguous(size, stride)
+        if storage.aval_of(self).traced:
+            mapped.refuse(value_of(self), "NYI: querying is_contiguous inside of vmap for memory_format other than "
+                                          "torch.contiguous_format")
         if memory_format.name == "preserve_format":
             raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
         return is_channels_last(size, stride, 4 if memory_format.name == "channels_last" else 5)
@@ -199,10 +202,14 @@ class Tensor(Bound):
         On a GPU JAX moves the elements at each write, so the number only identifies tensors that share memory.
         """
         aval = storage.aval_of(self)
+        if aval.traced:
+            mapped.refuse(value_of(self), mapped.NO_MEMORY)
         return storage.address(self._storage) + self.storage_offset() * aval.np.itemsize if aval.numel else 0
 
     def untyped_storage(self):
         """Return the memory behind the tensor."""
+        if storage.aval_of(self).traced:
+            mapped.refuse(value_of(self), "Cannot access storage of BatchedTensorImpl", NotImplementedError)
         return UntypedStorage(self._storage)
 
     def storage(self):
@@ -229,6 +236,8 @@ class Tensor(Bound):
     @property
     def data(self) -> Tensor:
         """An alias without history. Autograd does not track writes to it."""
+        if storage.aval_of(self).traced:
+            mapped.refuse(value_of(self), "accessing `data` under vmap transform is not allowed")
         t = alias(self)
         storage.own_version(t)
         return t
@@ -248,8 +257,9 @@ class Tensor(Bound):
         """Take over another tensor's storage, also that of another device."""
         if storage.aval_of(other).shape != storage.aval_of(self).shape:
             tape.keep_shape(self, replaced=True)
-        mapped.check_writable(self._storage.value, other._storage.value,
-                              "mutating directly with `.data` under vmap transform is not allowed.")
+        if storage.aval_of(other).traced:
+            mapped.check_writable(value_of(self), value_of(other),
+                                  "mutating directly with `.data` under vmap transform is not allowed.")
         keep_counter(self)
         before = self._storage
         back = storage.abandoned.pop(other._storage, None) is not None       # weights return after a swap with averaged ones
@@ -390,12 +400,14 @@ class Tensor(Bound):
         """Return the elements as (nested lists of) Python numbers."""
         if seam.aten is not None and seam.aten.has_handler(type(self)):
             raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
+        if storage.aval_of(self).traced:
+            mapped.refuse(value_of(self), mapped.NO_MEMORY)
         array = self._numpy_copy()
         return array.astype(np.float32).tolist() if array.dtype.kind == "V" else array.tolist()
 
     def _numpy_copy(self) -> np.ndarray:
         """Return the elements in a NumPy array that shares no memory with the tensor."""
-        if self._storage.host is not None:
+        if self._storage.host is not None and not storage.aval_of(self).traced:
             return self._storage.host_view(self._view).copy()
         value = value_of(self)
         engine.read(value)
@@ -419,6 +431,7 @@ class Tensor(Bound):
         if self.dtype.name == "bfloat16" or self.dtype.name.startswith("float8"):
             raise TypeError(f"Got unsupported ScalarType {self.dtype.scalar_name}")
         if storage.aval_of(self).traced:
+            mapped.refuse(value_of(self), mapped.NO_MEMORY)
             return np.asarray(value_of(self).array)
         self._storage.to_host()
         return self._storage.host_view(self._view)
@@ -696,7 +709,7 @@ def alias(t: Tensor) -> Tensor:
     made._storage, made._counter, made._inference = t._storage, t._counter, t._inference
     view = t._view
     if view is not None:
-        made._view = View(view.aval, view.stride, view.offset, view.value, view.generation, view.order)
+        made._view = view.copy()
     return made
 
 

@@ -16,12 +16,13 @@ from jtorch._base import seam
 from jtorch._base.error_notes import with_note
 from jtorch._nodes.hooks import as_tensor, as_value
 from jtorch.dispatch import call
+from jtorch.dispatch.samples import sample_of
 from jtorch.engine import Value, call_of, mapped
 from jtorch.no_grad import mode
 from jtorch.ops.layout import channels_last, suggests_channels_last
 from jtorch.ops.promotion import warn_of_lost
 from jtorch.ops.registry import OPS, T
-from jtorch.ops.strided import contiguous_strides
+from jtorch.ops.strided import contiguous_strides, extent
 from jtorch.storage import value_of
 from jtorch.tape import Node, node_class
 from jtorch.tensor import Tensor, class_of, with_grad, wrap
@@ -60,6 +61,10 @@ def in_format(t: Tensor, memory_format: Any) -> Tensor:
     """Give a new tensor the strides of a torch.memory_format and return it."""
     name = getattr(memory_format, "name", "preserve_format")
     shape = storage.aval_of(t).shape
+    if name.startswith("channels_last") and storage.aval_of(t).traced:
+        mapped.refuse(value_of(t), "NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format "
+                                   "torch.preserve_format or torch.contiguous_format (got "
+                                   f"{'ChannelsLast' if name == 'channels_last' else 'ChannelsLast3d'})")
     if name == "contiguous_format":
         storage.lay_out(t, contiguous_strides(shape))
     elif name != "preserve_format":
@@ -185,12 +190,20 @@ def new(self: Tensor, *args: Any, **kw: Any) -> Tensor:
 def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, device: Any = None, **kw: Any) -> Tensor:
     """Return ``torch.empty_strided(...)`` with this tensor's dtype and device."""
     own = storage.aval_of(self)
-    return _of_each_sample(self, empty_strided(size, stride, dtype=dtype or own.dtype, device=device or own.device, **kw))
+    levels = mapped.levels_of_value(value_of(self))[::-1] if own.traced else []
+    counts, whole = [n for _, n in levels], (*size,)
+    strides, apart = (*stride,), extent(size, stride)
+    for n in counts[::-1]:
+        whole, strides, apart = (n, *whole), (apart, *strides), apart * n
+    made = empty_strided(whole, strides, dtype=dtype or own.dtype, device=device or own.device, **kw)
+    for level, _ in levels:
+        made = sample_of(made, 0, level)
+    return made
 
 
 def _of_each_sample(like: Tensor, made: Tensor) -> Tensor:
     """Batch a new tensor in the ``vmap`` levels of ``like``, so that its samples may get different values."""
-    value = like._storage.value
+    value = value_of(like)
     if not mapped.is_mapped(value):
         return made
     whole = value.array.value

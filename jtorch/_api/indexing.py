@@ -35,7 +35,7 @@ from jtorch.dispatch import (
     view_of,
     write_with_history,
 )
-from jtorch.engine import call_of
+from jtorch.engine import call_of, mapped
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.promotion import warn_of_lost
@@ -277,6 +277,8 @@ def _columns(t: Tensor, dim: int, item: Tensor, filled: bool = False) -> list[Te
                              f"tensor {list(shape)} at index {dim + k}")
     if own.dtype.name == "uint8" and filled:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+    if own.traced:
+        mapped.refuse(storage.value_of(item), mapped.MASKED)
     return list(functions.nonzero(item, as_tuple=True)) if own.shape else []
 
 

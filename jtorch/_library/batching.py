@@ -1,7 +1,6 @@
 """The vmap rules of registered operators."""
 from __future__ import annotations
 
-import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -10,19 +9,17 @@ import jax.numpy as jnp
 
 from jtorch._api.creation import from_jax
 from jtorch._library.operators import Operator
+from jtorch.dispatch.sample_rules import VmapInfo as VmapInfo
+from jtorch.dispatch.sample_rules import call_rule
 from jtorch.tensor import Tensor
-
-
-class VmapInfo(typing.NamedTuple):
-    """The first argument of a vmap rule. See torch._functorch.autograd_function.VmapInfo."""
-
-    batch_size: int
-    randomness: str
 
 
 def make_batched(op: Operator, rule: Callable) -> Callable:
     """Return a function of (args, kwargs) that calls ``op`` on batched tensors by its vmap rule."""
     def batched(args: tuple, kwargs: dict) -> Any:
+        found = call_rule(rule, args, kwargs)
+        if found is not None:
+            return found
         places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         forms: list = []
 

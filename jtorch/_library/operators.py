@@ -10,8 +10,9 @@ from jtorch._library.arguments import Binder
 from jtorch._library.dispatch_keys import AUTOGRAD, BACKENDS, AutoDispatchBelowAutograd, excluded
 from jtorch._library.schema import FunctionSchema
 from jtorch.amp.autocast_mode import is_autocast_enabled
+from jtorch.engine.mapped import is_mapped
 from jtorch.no_grad import mode
-from jtorch.storage import aval_of
+from jtorch.storage import aval_of, value_of
 from jtorch.tensor import Tensor
 
 OPERATORS: dict[str, Operator] = {}         # keys: "ns::name.overload"
@@ -58,7 +59,7 @@ class Operator:
         autocast = self.kernels.get(f"Autocast{key}")
         if autocast is not None and f"Autocast{key}" not in excluded.names and is_autocast_enabled(device):
             return autocast(*args, **kwargs)
-        if self.vmap is not None and any(aval_of(t).traced for t in tensors):
+        if self.vmap is not None and any(aval_of(t).traced and not is_mapped(value_of(t)) for t in tensors):
             return self.vmap(args, kwargs)
         return self.recorded(args, kwargs, key, tensors)
 
@@ -92,6 +93,8 @@ class Operator:
             made = seam.aten.below(self, args, kwargs)
             if made is not None:
                 return made
+        if self.vmap is not None and any(is_mapped(value_of(t)) for t in tensors_of([*args, *kwargs.values()])):
+            return self.vmap(args, kwargs)
         kernel = self.select(args) if self.select is not None and not key else self.backend(key)
         if kernel is None or kernel is fallthrough_kernel:
             raise NotImplementedError(self._missing(key))

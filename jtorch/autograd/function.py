@@ -12,6 +12,7 @@ from typing import Any
 from jtorch import tape
 from jtorch._backward.view_history import edge_of, note_version, requires_grad, start_history
 from jtorch._base import seam, warned
+from jtorch._base.pytree import flatten
 from jtorch._nodes import tangents
 from jtorch._nodes.hooks import as_tensor, as_value
 from jtorch._nodes.version_errors import FREED
@@ -19,7 +20,8 @@ from jtorch.autograd import saved as _saved
 from jtorch.autograd._calls import filled
 from jtorch.autograd.forward_ad import _set_fwd_grad_enabled
 from jtorch.dispatch import call_view, check_inplace, restrict, write_with_history
-from jtorch.engine import call_of
+from jtorch.dispatch.sample_rules import call_rule
+from jtorch.engine import call_of, mapped
 from jtorch.no_grad import mode, no_grad
 from jtorch.ops import check
 from jtorch.ops.registry import OPS, T
@@ -254,7 +256,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info, in_dims, *args):
-        """Define how the operation is batched. jtorch does not call it: JAX batches the calls in ``forward``."""
+        """Define how the operation is batched: return (outputs, out_dims) for arguments of all samples."""
         raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
                                   "generate_vmap_rule=True.")
 
@@ -272,7 +274,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             seen = seam.aten.python_function(cls.__name__, args, lambda: cls._apply(args, inputs))
             if seen is not None:
                 return seen
-        if any(aval_of(t).traced for t in inputs):
+        if any([aval_of(t).traced and not mapped.is_mapped(value_of(t)) for t in inputs]):
             from jtorch.autograd.function_traced import apply_traced, with_history
             traced = apply_traced(cls, args)
             if not (mode.grad and any(requires_grad(t) for t in inputs)):
@@ -332,9 +334,29 @@ def run_forward(cls: type[Function], ctx: Any, args: tuple) -> Any:
     with no_grad(), _set_fwd_grad_enabled(False):
         if cls.setup_context is Function.setup_context:
             return cls.forward(ctx, *args)
-        out = cls.forward(*args)
+        out = _by_rule(cls, args) if any([isinstance(a, Tensor) and aval_of(a).traced for a in flatten(args)[0]]) else None
+        out = cls.forward(*args) if out is None else out
         cls.setup_context(ctx, args, out)
         return out
+
+
+_EXTENDING = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+def _by_rule(cls: type[Function], args: tuple) -> Any:
+    """Return the results of the function's ``vmap`` for tensors of samples, or None for ``forward``."""
+    if not any([isinstance(a, Tensor) and mapped.is_mapped(value_of(a)) for a in flatten(args)[0]]):
+        return None
+    if cls.vmap is Function.vmap:
+        if not cls.generate_vmap_rule:
+            raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and "
+                               f"implement the vmap staticmethod or set generate_vmap_rule=True. {_EXTENDING}")
+        return None
+    if cls.generate_vmap_rule:
+        raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden "
+                           "vmap staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to "
+                           f"avoid ambiguity. {_EXTENDING}")
+    return call_rule(cls.vmap, args, {})
 
 
 def _finish(ctx: BackwardCFunction, inputs: list, returned: Any, executable: bool) -> Any:

@@ -1,5 +1,5 @@
 """The path of every call: plain calls, views, in-place calls and ``out=``."""
-from jtorch.dispatch import calls, forward
+from jtorch.dispatch import calls, forward, sample_random, samples
 from jtorch.dispatch.calls import (
     NUMBER_TYPES,
     call,
@@ -24,5 +24,5 @@ from jtorch.dispatch.writes import (
 
 __all__ = ["NUMBER_TYPES", "call", "call_inplace", "call_out", "call_preserving_strides", "call_view",
            "call_with_output_strides", "call_writing", "calls", "cast_value", "check_inplace", "fit", "forward", "make_node",
-           "named", "rebase", "refuse_unusable", "restrict", "return_type", "row_of", "view_of", "warn_of_resizing",
-           "write_resized", "write_with_history", "zero_node"]
+           "named", "rebase", "refuse_unusable", "restrict", "return_type", "row_of", "sample_random", "samples", "view_of",
+           "warn_of_resizing",           "write_resized", "write_with_history", "zero_node"]

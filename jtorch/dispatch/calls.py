@@ -8,6 +8,7 @@ from jtorch._backward import untracked_writes
 from jtorch._backward.view_history import edge_of, node_of, requires_grad
 from jtorch._base import seam
 from jtorch._nodes.vjp import backward_name
+from jtorch.dispatch import sample_layouts
 from jtorch.dispatch.numbers import check_numbers, has_large_integer, in_int64, may_overflow
 from jtorch.dtype import float32, float64  # noqa: F401  (for the extension)
 from jtorch.engine import Call, Value, call_of
@@ -113,16 +114,20 @@ def _call_laid_out(c: Call, flat, args: list, needs: bool):
 def lay_out_results(c: Call, flat, made, needs: bool):
     """Give the results of a call (a tensor or a list) the strides of the op's layout rule."""
     among = None
+    several = made if made.__class__ is list else [made]
+    if several and several[0]._storage.aval.traced:
+        sample_layouts.lay_out(c, flat, several)
+        return made
     if c.op.layout.kept and not is_expanded(*geometry_of(flat[0])[:2]):      # PyTorch copies the whole storage
         among = flat[0]._storage.content()
         if overlaps(*geometry_of(flat[0])[:2]):
             storage.write(made, merged(c, flat[0], value_of(made)))
             storage.set_version(made, 0)
-    for t in made if made.__class__ is list else (made,):
+    for t in several:
         stride, *offset = layout_of(c, flat, t._storage.aval.shape)
         storage.lay_out(t, stride, offset[0] if offset else 0, among)
     if needs and c.op.saves.result:
-        _note_layout(made[0] if made.__class__ is list else made)
+        _note_layout(several[0])
     return made
 
 

@@ -6,7 +6,7 @@ runs see only levels opened before, so that levels nest. Both are recorded for b
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from jtorch import storage
@@ -129,6 +129,25 @@ def written(target: Tensor, source: Tensor, write: Callable[[Tensor, Tensor], Te
         if storage.aval_of(target).is_inexact:
             _write(target, level, change)
     return target
+
+
+def drawn(made: Tensor, sources: Sequence[Any]) -> None:
+    """Give random numbers drawn with parameters ``sources`` zero tangents; tangents of a tensor that was filled become zero."""
+    level = tangents.highest(sources)
+    if level is None:
+        return
+    with only_below(level):
+        if tangents.of(made, level) is not None:
+            _write(made, level, None)
+        else:
+            hold(made, level, made.new_zeros(made.shape))
+        drawn(made, sources)
+
+
+def refuse(name: str, sources: Sequence[Any]) -> None:
+    """Raise NotImplementedError if a parameter of random numbers is dual."""
+    if tangents.opened and tangents.highest(sources) is not None:
+        raise NotImplementedError(f"Trying to use forward AD with {name} that does not support it.")
 
 
 def _write(target: Tensor, level: int, change: Tensor | None) -> None:

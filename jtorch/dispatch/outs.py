@@ -10,7 +10,7 @@ from jtorch.dispatch.calls import NUMBER_TYPES, any_requires_grad, computing_in,
 from jtorch.dispatch.numbers import check_numbers, has_large_integer, in_int64, may_overflow
 from jtorch.dispatch.returns import return_type
 from jtorch.dispatch.writes import cast_value, check_inplace, expected_dtype, require_cast
-from jtorch.engine import Call, Value
+from jtorch.engine import Call, Value, mapped
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.registry import Op
@@ -29,6 +29,9 @@ def call_out(c: Call, flat, out):
     outs = list(out) if isinstance(out, (tuple, list)) else [out]
     name = c.op.name.split(".")[-1]
     _check_given(c.op, name, flat, outs)
+    if any([storage.aval_of(t).traced and mapped.is_mapped(value_of(t)) for t in [*flat, *outs] if isinstance(t, Tensor)]):
+        raise RuntimeError(f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view "
+                           "ops.")
     _check_outs(c.op, flat, outs)
     if c.op.out.takes_dtype:
         c = computing_in(c, outs[0].dtype)

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from jtorch._base import pytree
 from jtorch.engine import Call
 
 _return_types: dict[tuple, type] = {}
@@ -50,5 +51,6 @@ def _make_return_type(name: str, fields: tuple[str, ...]) -> type:
         "__slots__": (), "__module__": f"{sys.modules['jtorch'].__name__}.return_types", "__match_args__": fields,
         "n_fields": n, "n_sequence_fields": n, "n_unnamed_fields": 0, "__new__": _new, "__repr__": _show,
         "__reduce__": lambda self: (type(self), (tuple(self), {})), **{f: property(itemgetter(i)) for i, f in enumerate(fields)}})
+    pytree.register(made, pytree.list_flatten, lambda parts, _: tuple.__new__(made, tuple(parts)))
     jax.tree_util.register_pytree_node(made, lambda t: (tuple(t), None), lambda _, parts: tuple.__new__(made, parts))
     return made

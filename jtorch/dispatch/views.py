@@ -92,7 +92,7 @@ def _what_is_shown(c: Call, flat) -> Any:
     avals, view = tuple(map(storage.aval_of, flat)), flat[0]._view
     traced = avals[0].traced
     if traced:      # each tracer has its own aval, but its geometry depends on its shape only
-        avals = (engine.aval_of(avals[0].shape, avals[0].np, avals[0].device), *avals[1:])
+        avals = tuple([engine.aval_of(a.shape, a.np, a.device) if a.traced else a for a in avals])
     key = ("shown", *avals) if view is None else ("shown", *avals, view.stride, view.offset)
     found = c.nodes.get(key)
     if found is None:
@@ -221,7 +221,8 @@ def view_of(base: Tensor, aval, stride: tuple, offset: int, in_order: bool, valu
     s = base._storage
     t = wrap(value, None, s)
     if aval is not s.aval or offset or not in_order:
-        t._view = View(aval, stride, offset, value, s.generation if value is not None else -1)
+        part = View if base._view is None else base._view.part
+        t._view = part(aval, stride, offset, value, s.generation if value is not None else -1)
         t._view.in_order = in_order
     t._counter = base._counter
     t._inference = base._inference

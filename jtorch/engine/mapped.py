@@ -14,8 +14,8 @@ import numpy as np
 
 from jtorch.engine import stats
 from jtorch.engine.kernel import Call, call_of
-from jtorch.engine.values import Value, traced_aval
-from jtorch.ops.registry import Op
+from jtorch.engine.values import Aval, Value, traced_aval
+from jtorch.ops.registry import OPS, Op, T
 
 DEPENDS_ON_DATA = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
                    "that yet, please file an issue at https://github.com/pytorch/pytorch/issues .")
@@ -33,6 +33,11 @@ CAPTURED = ("vmap: inplace arithmetic(self, *extra_args) is not possible because
             "called inside the PyTorch framework, please file a bug report instead.")
 
 
+MASKED = ("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a "
+          "boolean mask.")
+NO_MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
+
+
 class NeedsTracers(Exception):
     """Raised if an operation under ``vmap`` needs JAX's tracers. The caller then runs the mapped function on tracers."""
 
@@ -45,9 +50,18 @@ _local = _Local()
 
 
 class Level:
-    """A ``vmap`` that is running. Its ``depth`` counts the nesting."""
+    """A ``vmap`` that is running. Its ``depth`` counts the nesting.
 
-    __slots__ = ("depth", "is_over")
+    ``wholes`` maps the storages of samples to tensors that show them for all samples. ``replaced`` maps the outside storages
+    that the samples have written to their content before.
+    """
+
+    __slots__ = ("depth", "is_over", "replaced", "wholes")
+
+    def __init__(self) -> None:
+        self.depth, self.is_over = 0, True
+        self.wholes: dict[Any, Any] = {}
+        self.replaced: dict[Any, Value] = {}
 
     def __enter__(self) -> Level:
         self.depth, self.is_over = _local.depth + 1, False
@@ -78,8 +92,17 @@ class Mapped:
 
 def of_samples(value: Value, level: Level) -> Value:
     """Return the value of one sample for a value of all samples."""
-    whole = value.aval
-    return Value(traced_aval(jax.ShapeDtypeStruct(whole.shape[1:], whole.np), whole.device), Mapped(level, value))
+    return Value(aval_of_sample(value.aval), Mapped(level, value))
+
+
+def traced_like(shape: tuple[int, ...], dtype: Any, device: Any) -> Aval:
+    """Return a new aval of a sample's value."""
+    return traced_aval(jax.ShapeDtypeStruct(shape, dtype), device)
+
+
+def aval_of_sample(whole: Aval) -> Aval:
+    """Return the aval of one sample for the aval of all samples."""
+    return traced_like(whole.shape[1:], whole.np, whole.device)
 
 
 def level_of(value: Any) -> Level | None:
@@ -107,25 +130,50 @@ def traced(value: Value, refused: str = "") -> Any:
     raise RuntimeError(refused) if refused else NeedsTracers
 
 
+def refuse(value: Value, message: str, error: type[Exception] = RuntimeError) -> None:
+    """Raise an error with this message for a sample's value."""
+    if is_mapped(value):
+        raise error(message)
+
+
 def refuse_choice(value: Value) -> None:
     """Raise RuntimeError if control flow would depend on a sample's value."""
     if is_mapped(value):
         raise RuntimeError(DEPENDS_ON_DATA)
 
 
-def _levels(value: Any) -> set[Level]:
-    """Return all ``vmap`` to whose samples a value belongs."""
-    found = set()
+def levels_of_value(value: Any) -> list[tuple[Level, int]]:
+    """Return all ``vmap`` to whose samples a value belongs, with the number of samples, the innermost first."""
+    found = []
     while is_mapped(value):
-        found.add(value.array.level)
+        found.append((value.array.level, value.array.value.aval.shape[0]))
         value = value.array.value
     return found
 
 
-def check_writable(shown: Value | None, new: Value | None, message: str = CAPTURED) -> None:
+def check_writable(shown: Value | None, new: Value | None, message: str) -> None:
     """Raise RuntimeError if values that differ between samples would be written into a tensor that is the same for all."""
-    if not _levels(new) <= _levels(shown):
+    if not {level for level, _ in levels_of_value(new)} <= {level for level, _ in levels_of_value(shown)}:
         raise RuntimeError(message)
+
+
+def spread(value: Value, levels: Sequence[tuple[Level, int]], record_call: Callable) -> Value:
+    """Return a value with a sample in each ``vmap`` of ``levels``, the innermost first.
+
+    Raise RuntimeError if the value belongs to samples of another ``vmap``.
+    """
+    if not levels:
+        if is_mapped(value):
+            raise RuntimeError(CAPTURED)
+        return value
+    (level, size), own = levels[0], level_of(value)
+    if own is level:
+        whole = value.array.value
+    elif own is not None and own.depth > level.depth:
+        raise RuntimeError(CAPTURED)
+    else:
+        whole = record_call(call_of(OPS["expand"], (T, (size, *value.aval.shape), False)), (value,))
+    return of_samples(spread(whole, levels[1:], record_call), level)
 
 
 def innermost(args: Sequence[Any]) -> Level | None:
@@ -139,8 +187,25 @@ def record(record_call: Callable, call: Call, args: Sequence[Any], level: Level)
         raise RuntimeError(ESCAPED)
     which = tuple([level_of(a) is level for a in args])
     stats.counters.mapped += 1
-    out = record_call(_batched(call, which), [a.array.value if one else a for a, one in zip(args, which, strict=True)])
+    given = [a.array.value if one else a for a, one in zip(args, which, strict=True)]
+    try:
+        out = record_call(_batched(call, which), given)
+    except RuntimeError as error:
+        _check_ranks(call.op.name, args, error)
+        raise
     return [of_samples(v, level) for v in out] if out.__class__ is list else of_samples(out, level)
+
+
+_RANKS = {"mm": (2, 2), "mv": (2, 1), "bmm": (3, 3)}      # numbers of dims that PyTorch's batching rules demand
+
+
+def _check_ranks(name: str, args: Sequence[Any], error: RuntimeError) -> None:
+    """Raise PyTorch's error for the arguments of a product with another number of dims."""
+    if name in _RANKS:
+        a, b = [len(v.aval.shape) for v in args[:2]]
+        if (a, b) != _RANKS[name]:
+            raise RuntimeError(f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {a}and b has dim {b}but expected "
+                               f"them to have dim {_RANKS[name][0]} and dim {_RANKS[name][1]}") from error
 
 
 class BatchedOp(Op):

@@ -19,11 +19,13 @@ from jtorch._api.creation import from_jax
 from jtorch._base.pytree import flatten, spread, unflatten
 from jtorch._nodes.tangents import is_dual
 from jtorch.autograd._calls import stack
+from jtorch.dispatch import sample_random
+from jtorch.dispatch.samples import sample_of, whole_of
 from jtorch.engine import mapped
 from jtorch.engine.mapped import DEPENDS_ON_DATA, NeedsTracers
 from jtorch.func._levels import tracking
-from jtorch.storage import value_of
-from jtorch.tensor import Tensor, wrap
+from jtorch.storage import restore
+from jtorch.tensor import Tensor
 
 
 def _name(func: Any) -> str:
@@ -64,7 +66,8 @@ class _Batch:
         self.leaves, self.form = flatten(args, _is_collection)
         dims = spread(in_dims, self.form)
         if dims is None:
-            raise ValueError(f"{self.where}: in_dims is not compatible with the structure of `inputs`.")
+            raise ValueError(f"{self.where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+                             f"{flatten(in_dims)[1]} but inputs has structure {self.form}.")
         self.dims = [self._checked(d, x) for d, x in zip(dims, self.leaves, strict=True)]
         self.size = self._size()
 
@@ -86,7 +89,7 @@ class _Batch:
     def _size(self) -> int:
         sizes = [x.shape[d] for d, x in zip(self.dims, self.leaves, strict=True) if d is not None]
         if not sizes:
-            raise ValueError("vmap: at least one input must be mapped over: all in_dims are None")
+            raise ValueError("vmap: Expected at least one Tensor to vmap over")
         if len(set(sizes)) > 1:
             raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
                              f"{sizes} for the mapped dimension")
@@ -117,8 +120,9 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
 
     ``in_dims`` is the mapped dimension of each argument (None for no mapping). ``out_dims`` is the position of the
     batch in the results. ``randomness`` is ``error``, ``same`` (all samples draw the same numbers) or ``different``.
-    Inside, control flow that depends on values (``item``, ``if``) raises RuntimeError. Writing to a tensor that the
-    function captures is not supported.
+    Inside, control flow that depends on values (``item``, ``if``) raises RuntimeError. Writes to an argument reach the
+    caller's tensor, and results may share its memory. A write of values that differ between samples to a tensor that
+    the function captures raises RuntimeError.
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.
@@ -149,14 +153,12 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        _check_out_dims(out_dims, func)
         batch = _Batch(func, in_dims, args)
         if chunk_size is not None and chunk_size < batch.size:
             return _in_chunks(functools.partial(func, **kwargs), batch, out_dims, randomness, chunk_size, in_dims)
-        if not batch.size or (randomness != "different" and not batch.wants_gradient()):
-            try:
-                found = _recorded(func, batch, kwargs, out_dims, randomness)
-            except NeedsTracers:
-                found = None if batch.has_collections() else _traced(func, batch, kwargs, out_dims, randomness)
+        if not batch.size or not batch.wants_gradient():
+            found = _of_all_samples(func, batch, kwargs, out_dims, randomness)
             if found is not None:
                 return found
         return _one_by_one(func, batch, kwargs, out_dims, randomness)
@@ -165,6 +167,13 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
 
 # ---------------------------------------------------------------- results
 
+def _check_out_dims(out_dims: Any, func: Callable) -> None:
+    """Raise ValueError if ``out_dims`` contains something else than integers and None."""
+    if not all([d is None or isinstance(d, int) for d in flatten(out_dims)[0]]):
+        raise ValueError(f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection "
+                         "of ints representing where in the outputs the vmapped dimension should appear.")
+
+
 def _out_dims(out_dims: Any, leaves: list, form: Any, func: Callable) -> list:
     """Return the dim along which each result has the batch."""
     if isinstance(out_dims, tuple) and len(out_dims) == 1 and len(leaves) == 1 and form.is_leaf():
@@ -172,7 +181,8 @@ def _out_dims(out_dims: Any, leaves: list, form: Any, func: Callable) -> list:
     dims = spread(out_dims, form)
     if dims is None:
         raise ValueError(f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
-                         "structure of `outputs`.")
+                         f"structure of `outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has structure "
+                         f"{form}.")
     for d, x in zip(dims, leaves, strict=True):
         if d is not None and not isinstance(x, Tensor) and not _is_collection(x):
             raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(x)}. Did you "
@@ -195,9 +205,28 @@ def _in_chunks(func: Callable, batch: _Batch, out_dims: Any, randomness: str, si
 
 # ---------------------------------------------------------------- the three ways to run a vmap
 
-def _recorded(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str) -> Any:
+def _of_all_samples(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str) -> Any:
+    """Return the results of one call of the function; None if it has to be called for each sample."""
+    state = random.get_rng_state() if randomness != "error" else None
+    level = mapped.Level()
+    try:
+        found = _recorded(func, batch, kwargs, out_dims, randomness, level)
+    except NeedsTracers:
+        found = NeedsTracers
+    if found is None or found is NeedsTracers:      # the function runs again, so what it has drawn and written is undone
+        restore(level.replaced)
+        if state is not None:
+            random.set_rng_state(state)
+    if found is not NeedsTracers:
+        return found
+    if randomness == "different" or batch.has_collections():
+        return None
+    return _traced(func, batch, kwargs, out_dims, randomness)
+
+
+def _recorded(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str, level: mapped.Level) -> Any:
     """Return the results of calls recorded for all samples; None if a captured tensor requires a gradient."""
-    with mapped.Level() as level, random.restricted(randomness):
+    with level, sample_random.restricted(randomness, level, batch.size):
         leaves = [x if d is None else _sample(x, d, level) for d, x in zip(batch.dims, batch.leaves, strict=True)]
         found, form = flatten(func(*unflatten(leaves, batch.form), **kwargs), _is_collection)
     dims = _out_dims(out_dims, found, form, func)
@@ -206,14 +235,9 @@ def _recorded(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, random
     return unflatten([_of_all(t, d, level, batch.size, func) for t, d in zip(found, dims, strict=True)], form)
 
 
-def _led(t: Tensor, dim: int) -> Tensor:
-    """Move a dim to the front."""
-    return t if dim == 0 else t.movedim(dim, 0)
-
-
 def add_batch_dim(t: Tensor, in_dim: int, level: mapped.Level) -> Tensor:
-    """Return a batched tensor of the samples along a dim. See torch._C._functorch._add_batch_dim."""
-    return wrap(mapped.of_samples(value_of(_led(t.detach(), in_dim)), level))
+    """Return a batched tensor of the samples along a dim, in the same memory. See torch._C._functorch._add_batch_dim."""
+    return sample_of(t, in_dim, level)
 
 
 def _sample(x: Any, dim: int, level: mapped.Level) -> Any:
@@ -229,12 +253,12 @@ def _of_all(t: Any, dim: int | None, level: mapped.Level, size: int, func: Any) 
     """Return a result for all samples, with the batch along ``dim``."""
     if _is_collection(t):
         return t._maybe_remove_batch_dim(_name(func), vmap_level=level, batch_size=size, out_dim=dim)
-    found = mapped.samples_of(value_of(t.detach()), level) if isinstance(t, Tensor) else None
+    found = whole_of(t, level) if isinstance(t, Tensor) else None
     if dim is None:
         if found is not None:
             raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None")
         return t
-    return _moved(wrap(found) if found is not None else t.detach().expand(size, *t.shape), dim)
+    return _moved(found if found is not None else t.expand(size, *t.shape), dim)
 
 
 def _traced(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str) -> Any:
@@ -246,20 +270,26 @@ def _traced(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomne
         leaves = list(batch.leaves)
         for i, a in zip(places, arrays, strict=True):
             leaves[i] = from_jax(a)
-        with random.restricted(randomness):
+        given = [leaves[i] for i in places]
+        with sample_random.restricted(randomness):
             out = func(*unflatten(leaves, batch.form), **kwargs)
         found, seen["form"] = flatten(out)
         seen["dims"], seen["given"] = _out_dims(out_dims, found, seen["form"], func), found
         seen["tracked"] = any([isinstance(t, Tensor) and _is_part_of_more(t) for t in found])
-        return [t.detach().jax() for t, d in zip(found, seen["dims"], strict=True) if d is not None]
+        seen["written"] = [i for i, t in zip(places, given, strict=True) if t._version]
+        return ([t.detach().jax() for t, d in zip(found, seen["dims"], strict=True) if d is not None],
+                [leaves[i].detach().jax() for i in seen["written"]])
 
     try:
         with jax.enable_x64(True):
-            arrays = jax.vmap(pure, tuple([batch.dims[i] for i in places]))(*[batch.leaves[i].detach().jax() for i in places])
+            mapping = jax.vmap(pure, tuple([batch.dims[i] for i in places]))
+            arrays, written = mapping(*[batch.leaves[i].detach().jax() for i in places])
     except jax.errors.JAXTypeError as e:
         raise RuntimeError(DEPENDS_ON_DATA) from e
     if seen["tracked"]:
         return None
+    for i, array in zip(seen["written"], written, strict=True):
+        batch.leaves[i].detach().copy_(_moved(from_jax(array), batch.dims[i]))
     left = iter(arrays)
     made = [x if d is None else _moved(from_jax(next(left)), d) for x, d in zip(seen["given"], seen["dims"], strict=True)]
     return unflatten(made, seen["form"])
@@ -274,7 +304,7 @@ def _one_by_one(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, rand
     for i in range(batch.size):
         if randomness == "same":
             random.set_rng_state(start)
-        with random.restricted(randomness):
+        with sample_random.restricted(randomness):
             made.append(flatten(func(*batch.part(i), **kwargs), _is_collection))
     leaves, form = made[0]
     dims = _out_dims(out_dims, leaves, form, func)

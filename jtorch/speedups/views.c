@@ -5,10 +5,13 @@
 static PyObject *view_of_in_python, *plain_view_in_python, *row_of_in_python, *call_view_in_python, *end_trace;
 static PyObject *no_grad, *shown_name, *view_op_name, *through_name, *creation_name;
 
-/* Tells whether a tensor has an ordinary storage, which C can read. */
+/* Tells whether a tensor has an ordinary storage and an ordinary view, which C can read. */
 static int is_known(PyObject *t)
 {
-    return is_a(t, Tensor_.type) && SLOT(t, Tensor_.storage) != NULL && Py_IS_TYPE(SLOT(t, Tensor_.storage), Storage_.type);
+    if (!is_a(t, Tensor_.type) || SLOT(t, Tensor_.storage) == NULL || !Py_IS_TYPE(SLOT(t, Tensor_.storage), Storage_.type))
+        return 0;
+    PyObject *view = SLOT(t, Tensor_.view);
+    return view == NULL || is_none(view) || Py_IS_TYPE(view, View_.type);
 }
 
 /* view_of(base, aval, stride, offset, in_order, value) */

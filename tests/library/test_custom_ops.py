@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 _numbers = itertools.count()
@@ -228,3 +229,51 @@ def test_a_torch_function_mode_sees_operators(xp, double):
     with Mode():
         double(xp.ones(2))
     assert any(double._name in name for name in seen)
+
+
+def test_a_vmap_rule_needs_no_fake(xp):
+    """The rule gets the tensors of all samples, and lists of them; the kernel may use NumPy."""
+    seen = []
+
+    def of_numpy(xs):
+        return [xp.tensor(np.sin(x.numpy())) for x in xs]
+    of_numpy.__annotations__ = {"xs": list[xp.Tensor], "return": list[xp.Tensor]}
+    sines = xp.library.custom_op(f"vmapped::sines{next(_numbers)}", of_numpy, mutates_args=())
+
+    def rule(info, in_dims, xs):
+        seen.append((info.batch_size, info.randomness, list(in_dims), [tuple(x.shape) for x in xs]))
+        return sines(xs), [0] * len(xs)
+    sines.register_vmap(rule)
+    x = xp.ones(2, 3)
+    found = xp.vmap(lambda t: sines([t, t * 2]), randomness="same")(x)
+    assert [tuple(t.shape) for t in found] == [(2, 3)] * 2
+    assert seen == [(2, "same", [[0, 0]], [(2, 3), (2, 3)])]
+
+
+def test_a_functions_vmap(xp):
+    class Sums(xp.autograd.Function):
+        @staticmethod
+        def forward(xs):
+            return xs[0] + xs[1]
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def vmap(info, in_dims, xs):
+            assert in_dims == ([0, None],)
+            return Sums.apply([xs[0], xs[1] * 10]), 0
+
+    assert xp.vmap(lambda t: Sums.apply([t, xp.ones(3)]))(xp.ones(2, 3)).tolist() == [[11.0] * 3] * 2
+
+    class Bare(xp.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+    with pytest.raises(RuntimeError, match="You tried to vmap over Bare, but it does not have vmap support"):
+        xp.vmap(Bare.apply)(xp.ones(2, 3))

@@ -78,3 +78,35 @@ def test_an_escaped_tensor_says_so(xp):
     for use in (lambda t: t + 1, lambda t: t.sum(), lambda t: t[0], lambda t: t.clone()):
         with pytest.raises(RuntimeError, match="Either your tensor may have escaped from inside a function being vmapped"):
             use(kept[0])
+
+
+REFUSED = {
+    "equal": lambda xp, x: xp.equal(x, x),
+    "nonzero": lambda xp, x: xp.nonzero(x),
+    "where": lambda xp, x: xp.where(x > 0),
+    "a mask": lambda xp, x: x[x > 0],
+    "masked_select": lambda xp, x: xp.masked_select(x, x > 0),
+    "unique": lambda xp, x: xp.unique(x),
+    "one_hot": lambda xp, x: xp.nn.functional.one_hot(x.long()),
+    "mm": lambda xp, x: xp.mm(x, x),
+    "mv": lambda xp, x: xp.mv(x, x),
+    "data": lambda xp, x: x.data,
+    "numpy": lambda xp, x: x.numpy(),
+    "tolist": lambda xp, x: x.tolist(),
+    "data_ptr": lambda xp, x: x.data_ptr(),
+    "storage": lambda xp, x: x.untyped_storage(),
+    "channels last": lambda xp, x: x.view(1, 1, 1, 3).clone(memory_format=xp.channels_last),
+    "is channels last": lambda xp, x: x.is_contiguous(memory_format=xp.channels_last),
+    "out": lambda xp, x: xp.abs(x, out=x),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_errors(same, name):
+    same(lambda xp: xp.vmap(lambda x: REFUSED[name](xp, x))(xp.arange(6.0).view(2, 3)))
+
+
+def test_arguments(same):
+    same(lambda xp: xp.vmap(lambda x: x, out_dims="lol")(xp.ones(2, 3)),
+         lambda xp: xp.vmap(lambda x: x, in_dims=(None,))(1),
+         lambda xp: [t.tolist() for t in xp.vmap(xp.slogdet)(xp.ones(2, 1, 1))])

@@ -12,7 +12,7 @@ from jtorch._api.conversion import clone
 from jtorch._api.names import put
 from jtorch._api.typed_tensors import MemoryFormat
 from jtorch._base import seam, warned
-from jtorch.dispatch import call, call_inplace
+from jtorch.dispatch import call, call_inplace, sample_random
 from jtorch.engine import call_of
 from jtorch.ops import random as draw
 from jtorch.ops.check import broadcast_shapes
@@ -30,14 +30,18 @@ def _check_p(p: float) -> None:
 
 def _mask(input: Tensor, shape: tuple[int, ...], p: float, dtype: dtypes.dtype | None = None) -> Tensor:
     d = dtype or aval_of(input).dtype
-    return wrap(drawn(shape, d, aval_of(input).device, None, lambda s: draw.dropout_mask(s, shape, d.np, p),
-                      lambda k: jax.random.bernoulli(k, 1 - p, shape)))
+
+    def of_size(lead: tuple[int, ...]) -> Tensor:
+        size = (*lead, *shape)
+        return wrap(drawn(size, d, aval_of(input).device, None, lambda s: draw.dropout_mask(s, size, d.np, p),
+                          lambda k: jax.random.bernoulli(k, 1 - p, size)))
+    return sample_random.for_samples(of_size)
 
 
 def _mask_like(input: Tensor, p: float) -> Tensor:
     """Draw a mask for each element of ``input``, in the order of its memory."""
     shape, d = tuple(aval_of(input).shape), aval_of(input).dtype
-    if input._view is None:
+    if input._view is None or aval_of(input).traced:
         return _mask(input, shape, p)
     stride = preserved(*geometry_of(input)[:2])
     made = wrap(drawn(shape, d, aval_of(input).device, None,
@@ -140,6 +144,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
 def _rrelu(input: Tensor, lower: float, upper: float, training: bool, inplace: bool, generator: Any) -> Tensor:
     if not training:
         return overridden.rrelu(input, lower, upper, False, inplace=inplace)
+    sample_random.refuse_all("rrelu")
     shape, d = tuple(aval_of(input).shape), aval_of(input).dtype
     noise = wrap(drawn(shape, d, aval_of(input).device, generator,
                        lambda s: draw.rrelu_noise(s, input._numpy_copy(), lower, upper),

@@ -1,0 +1,52 @@
+"""The errors of functions that ``torch.vmap`` does not batch, since their results depend on values, or that it checks itself."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jtorch._api import functions, nn_functions
+from jtorch.engine import mapped
+from jtorch.tensor import Tensor
+
+_REPORT = "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+_MASK = ("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch "
+         "this would return a differently shaped Tensor. " + _REPORT)
+
+
+def _dynamic(name: str) -> str:
+    return ("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+            f"aten::{name}. {_REPORT}")
+
+
+_DEPENDS = {        # maps functions to their errors if a value decides about the result
+    "nonzero": _dynamic("nonzero"), "argwhere": _dynamic("nonzero"), "where": _dynamic("where"), "unique": _dynamic("_unique2"),
+    "unique_consecutive": _dynamic("unique_consecutive"), "masked_select": _MASK,
+    "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
+    "allclose": f"vmap over torch.allclose isn't supported yet. {_REPORT}",
+}
+_ANY = {mapped.DEPENDS_ON_DATA, mapped.ITEM, mapped.MASKED, *_DEPENDS.values()}
+_ONE_HOT = "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."
+
+
+def _refusing(function: Callable, message: str) -> Callable:
+    """Return the function with another error for a result that depends on a sample's values."""
+    @functools.wraps(function)
+    def checked(*args: Any, **kw: Any) -> Any:
+        try:
+            return function(*args, **kw)
+        except RuntimeError as error:
+            if mapped.is_running() and str(error) in _ANY:
+                raise RuntimeError(message) from None
+            raise
+    return checked
+
+
+def bind() -> None:
+    """Replace the functions and methods by those with PyTorch's errors."""
+    spaces: tuple[Any, ...] = functions, Tensor
+    for space in spaces:
+        for name, message in _DEPENDS.items():
+            if hasattr(space, name):
+                setattr(space, name, _refusing(getattr(space, name), message))
+    nn_functions.one_hot = _refusing(nn_functions.one_hot, _ONE_HOT)        # type: ignore[attr-defined]
