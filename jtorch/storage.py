@@ -375,7 +375,7 @@ def write_part(t: Tensor, part: tuple[Aval, tuple[int, ...], int], value: Value 
     An array is written at once, and may have no dims. Return False, and change nothing, if another function has to write.
     """
     s = t._storage
-    if s.host is not None or s.order is not None or s.saved or s.has_separate_version or s.aval.traced \
+    if s.host is not None or s.order is not None or s.saved or s.has_separate_version or s.aval.traced or aval_of(t).traced \
             or overlaps(part[0].shape, part[1]):
         return False
     drop_view_cache(t)

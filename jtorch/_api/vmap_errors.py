@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch._api import functions, nn_functions
+from jtorch._api.names import put
 from jtorch.engine import mapped
 from jtorch.tensor import Tensor
 
@@ -46,7 +47,6 @@ def bind() -> None:
     """Replace the functions and methods by those with PyTorch's errors."""
     spaces: tuple[Any, ...] = functions, Tensor
     for space in spaces:
-        for name, message in _DEPENDS.items():
-            if hasattr(space, name):
-                setattr(space, name, _refusing(getattr(space, name), message))
-    nn_functions.one_hot = _refusing(nn_functions.one_hot, _ONE_HOT)        # type: ignore[attr-defined]
+        put(space, {name: _refusing(vars(space)[name], message) for name, message in _DEPENDS.items() if name in vars(space)},
+            replaces=True)
+    put(nn_functions, {"one_hot": _refusing(nn_functions.one_hot, _ONE_HOT)}, replaces=True)        # type: ignore[attr-defined]
