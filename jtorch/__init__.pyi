@@ -331,7 +331,7 @@ def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: _Gen
 bfloat16: _dtype
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return ``input1 @ weight[k] @ input2`` for each output feature k, plus ``bias``. See torch.nn.functional.bilinear."""
-def bincount(input: Any = ..., weights: Any = None, minlength: Any = 0, _by_name_only: Any = ..., x: Any = ..., a: Any = ..., x1: Any = ...) -> Any:
+def bincount(input: Any, weights: Any = None, minlength: Any = 0) -> Any:
     """Return how often each non-negative integer occurs, or the sum of its weights. See torch.bincount."""
 def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return the bits set in both. See torch.bitwise_and."""
@@ -394,9 +394,9 @@ channels_last: Any
 channels_last_3d: Any
 def cholesky(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Return L of input = L Lᴴ, or U of Uᴴ U. See torch.cholesky."""
-def cholesky_inverse(L: Any = ..., upper: Any = False, _by_name_only: Any = ..., out: Tensor | None = None) -> Any:
+def cholesky_inverse(L: Any, upper: Any = False, *, out: Tensor | None = None) -> Any:
     """Return the inverse of A from its Cholesky factor. See torch.cholesky_inverse."""
-def cholesky_solve(B: Any = ..., L: Any = ..., upper: Any = False, _by_name_only: Any = ..., out: Tensor | None = None) -> Any:
+def cholesky_solve(B: Any, L: Any, upper: Any = False, *, out: Tensor | None = None) -> Any:
     """Return X of AX = B from the Cholesky factor of A. See torch.cholesky_solve."""
 def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Return at most ``chunks`` parts of one size; the last may be smaller. See torch.chunk."""
@@ -488,7 +488,7 @@ def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Convert degrees to radians. See torch.deg2rad."""
 def deg2rad_(input: Tensor) -> Tensor:
     """Convert degrees to radians. See torch.deg2rad."""
-def det(A: Any = ..., _by_name_only: Any = ..., out: Tensor | None = None) -> Any:
+def det(A: Any, *, out: Tensor | None = None) -> Any:
     """Return the determinant. See torch.linalg.det."""
 def detach(input: Tensor, *args: Any, **named: Any) -> Any:
     """The tensor without its graph. See torch.Tensor.detach."""
@@ -523,7 +523,7 @@ def dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
     """Apply dropout, with torch.dropout's arguments."""
 def dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
     """Apply torch.dropout in place."""
-def dsplit(input: Any = ..., indices_or_sections: Any = ..., _by_name_only: Any = ..., x: Any = ..., a: Any = ..., x1: Any = ...) -> Any:
+def dsplit(input: Any, indices_or_sections: Any) -> Any:
     """Return parts along the third dim. See torch.dsplit."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return tensors joined along the third dim. See torch.dstack."""
@@ -674,7 +674,7 @@ def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.in
     """Return grid_sample with modes given as numbers. See torch.nn.functional.grid_sample."""
 def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
     """Return grid_sample with modes given as numbers. See torch.nn.functional.grid_sample."""
-def group_norm(input: Any = ..., num_groups: Any = ..., weight: Any = None, bias: Any = None, eps: Any = 1e-05, _by_name_only: Any = ..., x: Any = ..., a: Any = ..., x1: Any = ...) -> Any:
+def group_norm(input: Any, num_groups: Any, weight: Any = None, bias: Any = None, eps: Any = 1e-05) -> Any:
     """Return the input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """Return the next state of a GRU. See torch.nn.GRUCell."""
@@ -697,7 +697,7 @@ def histogram(input: Tensor, bins: Tensor | builtins.int = 100, *, range: Sequen
     """Return the number (or weight) of elements in each bin, and the edges of the bins. See torch.histogram."""
 def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: builtins.bool = False) -> Any:
     """Return the number (or weight) of points in each bin of a space, and the edges of the bins. See torch.histogramdd."""
-def hsplit(input: Any = ..., indices_or_sections: Any = ..., _by_name_only: Any = ..., x: Any = ..., a: Any = ..., x1: Any = ...) -> Any:
+def hsplit(input: Any, indices_or_sections: Any) -> Any:
     """Return parts along columns. See torch.hsplit."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return tensors joined along columns (vectors along their dim). See torch.hstack."""
@@ -737,7 +737,7 @@ int16: _dtype
 int32: _dtype
 int64: _dtype
 int8: _dtype
-def inverse(A: Any = ..., _by_name_only: Any = ..., out: Tensor | None = None) -> Any:
+def inverse(A: Any, *, out: Tensor | None = None) -> Any:
     """Return the inverse of square matrices. See torch.linalg.inv."""
 def is_autocast_cpu_enabled(*args: Any) -> Any:
     """is_autocast_enabled of cpu. See torch.is_autocast_cpu_enabled."""
@@ -787,7 +787,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the Kronecker product. See torch.kron."""
 def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> kthvalue_result:
     """Return the ``k``-th smallest element along ``dim``, with its index. See torch.kthvalue."""
-def layer_norm(input: Any = ..., normalized_shape: Any = ..., weight: Any = None, bias: Any = None, eps: Any = 1e-05, _by_name_only: Any = ..., x: Any = ..., a: Any = ..., x1: Any = ...) -> Any:
+def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: Any = 1e-05) -> Any:
     """Return the input with mean 0 and variance 1 over its last dimensions. See torch.nn.functional.layer_norm."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the least common multiple. See torch.lcm."""
@@ -861,7 +861,7 @@ def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """Return whether ``input`` is less. See torch.lt."""
 def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> builtins.tuple[Tensor, ...]:
     """Return linalg.lu_factor or linalg.lu_factor_ex. See torch.lu."""
-def lu_solve(b: Any = ..., LU_data: Any = ..., LU_pivots: Any = ..., _by_name_only: Any = ..., out: Tensor | None = None) -> Any:
+def lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Tensor | None = None) -> Any:
     """Return X of AX = b from torch.lu's result. See torch.lu_solve."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> lu_unpack_result:
     """Return P, L and U from torch.lu's result; those not asked for are empty. See torch.lu_unpack."""
@@ -873,9 +873,9 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     """Return the elements where the mask is True, in one dim. See torch.masked_select."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix product, over broadcast batches where there are more than two dimensions. See torch.matmul."""
-def matrix_exp(A: Any = ..., _by_name_only: Any = ..., out: Tensor | None = None) -> Any:
+def matrix_exp(A: Any, *, out: Tensor | None = None) -> Any:
     """Return the matrix exponential. See torch.linalg.matrix_exp."""
-def matrix_power(A: Any = ..., n: Any = ..., _by_name_only: Any = ..., out: Tensor | None = None) -> Any:
+def matrix_power(A: Any, n: Any, *, out: Tensor | None = None) -> Any:
     """Return a matrix times itself, n times; a negative n takes the inverse. See torch.linalg.matrix_power."""
 def matrix_rank(*args: Any, **kwargs: Any) -> Any:
     """RuntimeError: PyTorch has removed it for torch.linalg.matrix_rank."""
@@ -951,7 +951,7 @@ def nanquantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | N
     """Return the quantiles of the elements that are not NaN. See torch.nanquantile."""
 def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Return the sum with NaNs taken as zero. See torch.nansum."""
-def narrow(input: Any = ..., dim: Any = ..., start: Any = ..., length: Any = ..., _by_name_only: Any = ..., x: Any = ..., a: Any = ..., x1: Any = ..., axis: Any = ...) -> Any:
+def narrow(input: Any, dim: Any, start: Any, length: Any) -> Any:
     """Return ``length`` elements of a dim from ``start`` on. See torch.narrow."""
 def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """Return ``length`` elements of a dim from ``start`` on, copied. See torch.narrow_copy."""
@@ -999,9 +999,9 @@ def ones(size: Sequence[builtins.int], *, dtype: _dtype | None = None, out: Tens
     """Return a tensor of ones. See torch.ones."""
 def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Return ones in the shape of another tensor. See torch.ones_like."""
-def orgqr(A: Any = ..., tau: Any = ..., _by_name_only: Any = ..., out: Tensor | None = None) -> Any:
+def orgqr(A: Any, tau: Any, *, out: Tensor | None = None) -> Any:
     """Return the first columns of a product of Householder reflections. See torch.linalg.householder_product."""
-def ormqr(input: Any = ..., tau: Any = ..., other: Any = ..., left: Any = True, transpose: Any = False, _by_name_only: Any = ..., out: Tensor | None = None, x: Any = ..., a: Any = ..., x1: Any = ..., x2: Any = ...) -> Any:
+def ormqr(input: Any, tau: Any, other: Any, left: Any = True, transpose: Any = False, *, out: Tensor | None = None) -> Any:
     """Return the product of a matrix with the Q of ``geqrf``. See torch.ormqr."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the outer product of two vectors. See torch.outer."""
@@ -1277,7 +1277,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, 
     """Return the integral of ``y`` along ``dim`` by the trapezoidal rule. See torch.trapezoid."""
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor:
     """Return the integral of ``y`` along ``dim`` by the trapezoidal rule. See torch.trapezoid."""
-def triangular_solve(b: Any = ..., A: Any = ..., upper: Any = True, transpose: Any = False, unitriangular: Any = False, _by_name_only: Any = ..., out: Tensor | None = None) -> Any:
+def triangular_solve(b: Any, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False, *, out: Tensor | None = None) -> Any:
     """Return X of AX = b for a triangular A, and A. See torch.triangular_solve."""
 def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return the lower triangle, zeros elsewhere. See torch.tril."""
@@ -1337,7 +1337,7 @@ def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What torch.view_as_real shows, as a copy. See torch.view_as_real_copy."""
 def view_copy(input: Tensor, size: Any = None, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """A copy in another shape, or of the same bytes as another dtype. See torch.view_copy."""
-def vsplit(input: Any = ..., indices_or_sections: Any = ..., _by_name_only: Any = ..., x: Any = ..., a: Any = ..., x1: Any = ...) -> Any:
+def vsplit(input: Any, indices_or_sections: Any) -> Any:
     """Return parts along rows. See torch.vsplit."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return tensors joined along rows. See torch.vstack."""
