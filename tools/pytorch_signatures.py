@@ -25,8 +25,8 @@ MODULES = ("torch", *[f"torch.{name}" for name in """
     utils.dlpack utils.flop_counter utils.hooks amp distributed distributed.fsdp distributed.tensor distributed.checkpoint
     distributed.device_mesh distributed.pipelining library jit onnx fx hub random sparse testing overrides export compiler
     profiler multiprocessing serialization futures cuda cuda.amp backends.cuda""".split()])
-_KINDS: dict[Any, str] = {inspect.Parameter.POSITIONAL_ONLY: "/", inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.KEYWORD_ONLY: "=",
-          inspect.Parameter.VAR_KEYWORD: "**"}
+_KINDS: dict[Any, str] = {inspect.Parameter.POSITIONAL_ONLY: "/", inspect.Parameter.VAR_POSITIONAL: "*",
+                          inspect.Parameter.KEYWORD_ONLY: "=", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
 def text_of(thing: Any, *, is_method: bool) -> str | None:

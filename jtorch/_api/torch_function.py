@@ -10,7 +10,7 @@ import contextlib
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -156,7 +156,7 @@ def _as_called(func: FunctionType, given: dict[str, Any]) -> tuple[tuple, dict]:
     kwargs: dict = {}
     by_name = False
     spelled = ""        # the parameter whose values were given as separate arguments
-    for p in inspect.signature(as_written(func)).parameters.values():
+    for p in parameters_of(as_written(func)).values():
         value = given[p.name]
         if p.name == GUARD or p.name in OTHER_NAMES_OF_STATICS:     # its value is under the main name
             by_name = True
@@ -177,7 +177,7 @@ def _as_called(func: FunctionType, given: dict[str, Any]) -> tuple[tuple, dict]:
 
 def _by_position(func: FunctionType, args: list, kwargs: dict) -> tuple[tuple, dict]:
     """The arguments by position, as far as the last one that is no default."""
-    rest = list(inspect.signature(as_written(func)).parameters.values())[len(args):]
+    rest = list(parameters_of(as_written(func)).values())[len(args):]
     last = max([i for i, p in enumerate(rest) if p.name in kwargs])
     if any([p.kind is p.KEYWORD_ONLY or p.name == GUARD for p in rest[:last + 1]]):
         return tuple(args), kwargs
@@ -334,6 +334,14 @@ def entered(number: int, args: tuple, kwargs: dict) -> Any:
 def as_written(func: FunctionType) -> FunctionType:
     """Return the function, or the copy with the original code if it was intercepted."""
     return _entries[_number[func]][1] if func in _number else func
+
+
+@functools.cache
+def parameters_of(func: FunctionType) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a function's code, also those that its signature does not show."""
+    copy = FunctionType(func.__code__, func.__globals__, func.__name__, func.__defaults__, func.__closure__)
+    copy.__kwdefaults__ = func.__kwdefaults__
+    return inspect.signature(copy).parameters
 
 
 def _entry(func: FunctionType) -> int:

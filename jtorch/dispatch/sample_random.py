@@ -8,11 +8,13 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from jtorch.dispatch.samples import sample_of, whole_of
 from jtorch.engine.mapped import CAPTURED, ESCAPED, Level
 from jtorch.tensor import Tensor
+
+Drawing = TypeVar("Drawing", bound=Callable)
 
 ERROR = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
          "flags on vmap or perform the randomness operation out of vmap")
@@ -99,24 +101,24 @@ def for_each_sample(draw: Callable[[], Tensor], stack: Callable[[list], Tensor])
         return sample_of(stack([for_each_sample(draw, stack) for _ in range(size)]), 0, level)
 
 
-def refuse_out(function: Callable) -> Callable:
+def refuse_out(function: Drawing) -> Drawing:
     """Return the function with an error for ``out=`` under ``vmap``."""
     @functools.wraps(function)
     def drawing(*args: Any, **kw: Any) -> Any:
         if _running.levels and kw.get("out") is not None:
             raise RuntimeError(_OUT)
         return function(*args, **kw)
-    return drawing
+    return cast(Drawing, drawing)
 
 
-def of_parameters(function: Callable) -> Callable:
+def of_parameters(function: Drawing) -> Drawing:
     """Return a function of tensors of parameters that draws for samples: the parameters of all samples are passed at once."""
     @functools.wraps(function)
     def drawing(*args: Any, **kw: Any) -> Any:
         if not _running.levels:
             return function(*args, **kw)
         return _with_parameters(drawing, args, kw)
-    return drawing
+    return cast(Drawing, drawing)
 
 
 def _with_parameters(drawing: Callable, args: tuple, kw: dict) -> Any:
@@ -152,7 +154,7 @@ def _padded(whole: Tensor, rank: int) -> Tensor:
     return whole if len(size) > rank else whole.reshape((size[0], *[1] * (rank + 1 - len(size)), *size[1:]))  # type: ignore[attr-defined]
 
 
-def like(function: Callable) -> Callable:
+def like(function: Drawing) -> Drawing:
     """Return a function that draws numbers in the form of its first argument, also for samples."""
     @functools.wraps(function)
     def drawing(input: Tensor, *args: Any, **kw: Any) -> Any:
@@ -166,10 +168,10 @@ def like(function: Callable) -> Callable:
                 return drawing(input if whole is None else whole.select(0, 0), *args, **kw)     # type: ignore[attr-defined]
             whole = input.expand(size, *input.shape) if whole is None else whole        # type: ignore[attr-defined]
             return sample_of(drawing(whole, *args, **kw), 0, level)
-    return drawing
+    return cast(Drawing, drawing)
 
 
-def filling(function: Callable) -> Callable:
+def filling(function: Drawing) -> Drawing:
     """Return a method that fills a tensor with random numbers, also the tensors of samples."""
     @functools.wraps(function)
     def drawing(self: Tensor, *args: Any, **kw: Any) -> Any:
@@ -190,4 +192,4 @@ def filling(function: Callable) -> Callable:
                 raise RuntimeError(CAPTURED if any([g is not None for g in given]) else _UNBATCHED)
             drawing(whole, *[a if g is None else _padded(g, self.dim()) for a, g in zip(args, given, strict=True)], **kw)
             return self
-    return drawing
+    return cast(Drawing, drawing)

@@ -57,7 +57,7 @@ class Job:
 
     def __init__(self, meet: Callable, running: Callable, first_run: Callable):
         self.meet, self.running = meet, running
-        wait.first_run = first_run
+        wait.surround_first_runs(first_run)
         self.wants_new = False      # True if this rank's kernels are too many, see ``trace._start_anew``.
         self.digests: dict[State, bytes] = {}
         self.brought: list[tuple[int, str, int]] = []       # Data from the host: the calls before it, a text, and a checksum.

@@ -49,7 +49,20 @@ def for_latest() -> None:
 
 
 NOTHING: Any = contextlib.nullcontext()
-first_run: Any = contextlib.nullcontext     # Surrounds the first run of each program on a mesh of several processes, see ``job``.
+
+
+class _FirstRuns:
+    surround: Any = staticmethod(contextlib.nullcontext)
+
+
+def surround_first_runs(make: Any) -> None:
+    """Set a function that makes the context of each program's first run on a mesh of several processes. See ``job``."""
+    _FirstRuns.surround = staticmethod(make)
+
+
+def first_run() -> Any:
+    """Return the context of a program's first run on a mesh of several processes."""
+    return _FirstRuns.surround()
 
 
 def for_all(results: Any) -> None:

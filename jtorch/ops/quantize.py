@@ -80,7 +80,7 @@ def _learned(x: jax.Array, scale: jax.Array, zero_point: jax.Array, used: jax.Ar
 
 
 @op(name="_fake_quantize_learnable_per_tensor_affine", method=False, out=False,
-    backward_name="FakeQuantizeLearnablePerTensorAffineBackward0")
+    backward_name="FakeQuantizeLearnablePerTensorAffineBackward0", tested=False)
 def _fake_quantize_learnable_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int,
                                                grad_factor: float = 1.0):
     """Return ``input`` rounded to multiples of ``scale[0]``, with gradients of the scale and the zero point."""
@@ -91,7 +91,7 @@ def _fake_quantize_learnable_per_tensor_affine(input: Tensor, scale: Tensor, zer
 
 
 @op(name="_fake_quantize_learnable_per_channel_affine", method=False, out=False,
-    backward_name="FakeQuantizeLearnablePerChannelAffineBackward0")
+    backward_name="FakeQuantizeLearnablePerChannelAffineBackward0", tested=False)
 def _fake_quantize_learnable_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int,
                                                 quant_max: int, grad_factor: float = 1.0):
     """Return the same with a scale and a zero point per slice along ``axis``."""

@@ -113,7 +113,8 @@ def to_layout(t: Any, wanted: layout | None, dense_dim: int | None = None, spars
         raise RuntimeError(f"dense_to_sparse: conversion from Strided to {IN_WORDS[wanted]} {given} blocksize argument given is "
                            "not supported")
     if is_block(wanted):
-        return to_blocks(t, wanted, blocksize) if isinstance(t, SparseTensor) else block_from_dense(t, wanted, blocksize)
+        make: Any = to_blocks if isinstance(t, SparseTensor) else block_from_dense
+        return make(t, wanted, blocksize)
     if not isinstance(t, SparseTensor):
         if wanted is not sparse_coo and t.dim() != 2:
             raise RuntimeError("batches of sparse matrices, and sparse ones with dense dims, are not built")

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from jtorch._api import functions as torch
 from jtorch._base import warned
@@ -52,7 +52,8 @@ class MaskedTensor(Tensor):
             warned.warn(_WITH_GRAD)
         if requires_grad and not (data.is_floating_point() or data.is_complex()):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        return Tensor._make_wrapper_subclass(cls, data.size(), dtype=data.dtype, device=data.device, requires_grad=requires_grad)
+        make: Any = Tensor._make_wrapper_subclass
+        return make(cls, data.size(), dtype=data.dtype, device=data.device, requires_grad=requires_grad)
 
     def __init__(self, data: Tensor, mask: Tensor, requires_grad: bool = False):
         if data.layout is not mask.layout:
@@ -104,7 +105,7 @@ class MaskedTensor(Tensor):
         rule = function_rule(func)
         if rule is not None:
             return rule(*args, **(kwargs or {}))
-        return super().__torch_function__(func, types, args, kwargs)
+        return super().__torch_function__(func, types, args, kwargs)      # type: ignore[misc]
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
@@ -135,7 +136,8 @@ def _with_equal_places(data: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         data, mask = data.coalesce(), mask.coalesce()
     elif data.layout is not sparse_csr:
         return data, mask
-    return (data.sparse_mask(mask), mask) if data._nnz() != mask._nnz() else (data, mask)
+    sparse: Any = data
+    return (sparse.sparse_mask(mask), mask) if sparse._nnz() != cast(Any, mask)._nnz() else (data, mask)
 
 
 def _check(data: Tensor, mask: Tensor) -> None:
