@@ -36,8 +36,7 @@ OTHER = {
         distributed.fsdp.MixedPrecision.__init__ distributed.rendezvous distributed.tensor.zeros""",
     "lacks parameters": """
         autograd.profiler.profile.__init__ autograd.profiler.profile.export_chrome_trace profiler.profile.__init__
-        distributed.barrier distributed.new_group distributed.recv_object_list distributed.send_object_list
-        distributed.fsdp.FullyShardedDataParallel.summon_full_params""",
+        distributed.barrier distributed.new_group distributed.recv_object_list distributed.send_object_list""",
 }
 KNOWN = {f"torch.{name}" for names in OTHER.values() for name in names.split()}
 

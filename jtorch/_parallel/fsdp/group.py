@@ -127,6 +127,13 @@ class ParameterGroup:
                 made[i] = self.params[i].joined(piece)
         return made
 
+    def write_back(self, shards: list[Any]) -> None:
+        """Write this rank's parts of the gathered parameters, which the modules hold now, to the shards."""
+        rank = self.shard_group.rank()
+        for p, shard in zip(self.params, shards, strict=True):
+            own = local_of(shard)
+            own.copy_(p.cut(p.rows(local_of(p.sharded).detach().to(own.dtype))[rank]))
+
     def reduce(self, grads: list[Tensor | None]) -> list[Tensor | None]:
         """Return this rank's shards of the mean of all ranks' gradients."""
         used = [i for i, g in enumerate(grads) if g is not None]

@@ -211,12 +211,25 @@ class FullyShardedDataParallel(Module):
 
     @staticmethod
     @contextlib.contextmanager
-    def summon_full_params(module: Module, recurse: bool = True, writeback: bool = False, rank0_only: bool = False,
+    def summon_full_params(module: Module, recurse: bool = True, writeback: bool = True, rank0_only: bool = False,
                            offload_to_cpu: bool = False, with_grads: bool = False) -> Iterator[None]:
-        """Gather the parameters in this block, for reading."""
-        if writeback or with_grads:
-            raise NotImplementedError("summon_full_params with writeback or with_grads is not built: writes go to the parts")
-        sharded: list[Any] = [m for m in module.modules() if isinstance(m, FSDPModule)]
+        """Gather the parameters in this block.
+
+        Args:
+            module: a module that is sharded, or has sharded modules.
+            recurse: whether to gather the parameters of inner modules too.
+            writeback: whether writes to the parameters remain after the block. Otherwise they are lost.
+            rank0_only: accepted; the parameters are gathered on all ranks. It excludes ``writeback``.
+            offload_to_cpu: accepted; the parameters are where they were.
+            with_grads: not built.
+
+        """
+        if with_grads:
+            raise NotImplementedError("summon_full_params with with_grads is not built")
+        if writeback and rank0_only:
+            raise NotImplementedError("writeback=True and rank0_only=True is not supported yet")
+        among = module.modules() if recurse else [module]
+        sharded: list[Any] = [m for m in among if isinstance(m, FSDPModule)]
         with no_grad():
             for m in sharded:
                 m.unshard()
@@ -224,6 +237,8 @@ class FullyShardedDataParallel(Module):
                 yield
             finally:
                 for m in sharded:
+                    if writeback:
+                        m._fsdp.group.write_back(m._fsdp.sharded)
                     m.reshard()
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from jtorch._api import functions as torch
 from jtorch._base.layout import sparse_coo, sparse_csr, strided
 from jtorch.autograd.function import Function
+from jtorch.masked.maskedtensor import core
 from jtorch.masked.maskedtensor.core import MaskedTensor, data_of, is_masked_tensor, mask_of
 from jtorch.tensor import Tensor
 
@@ -83,13 +84,8 @@ def chosen(cond: Tensor, input: Any, other: Any) -> MaskedTensor:
     return MaskedTensor(torch.where(cond, data_of(input), data_of(other)), torch.where(cond, *masks))
 
 
-class Constructor(Function):
+class Constructor(core.Constructor):
     """Wraps the result of a reduction. Its gradient has no mask, since the operators of the reduction see no masked tensors."""
-
-    @staticmethod
-    def forward(ctx: Any, data: Tensor, mask: Tensor) -> MaskedTensor:      # type: ignore[override]
-        """See Function.forward."""
-        return MaskedTensor(data, mask)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Any) -> Any:        # type: ignore[override]
