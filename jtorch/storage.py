@@ -381,7 +381,7 @@ def write_part(t: Tensor, part: tuple[Aval, tuple[int, ...], int], value: Value 
     drop_view_cache(t)
     will_be_written(t)
     if value.__class__ is not Value:
-        if not write_at(s, *part, value):
+        if not _is_of_host(s.value) or not write_at(s, *part, value):
             return False
     elif not _is_written_at_once(s, part, value):       # type: ignore[arg-type]
         _record_write(s, part, value)       # type: ignore[arg-type]
@@ -516,13 +516,14 @@ MANY_PLACES = 64        # geometries that recorded calls write; with a larger nu
 def _is_written_at_once(s: Storage, part: tuple[Aval, tuple[int, ...], int], value: Value) -> bool:
     """Write a value to part of a storage at once with NumPy, and return whether that was possible and right.
 
-    A value that belongs to no trace is written at once. So is one of this trace, after many geometries: a key-value cache or
-    a replay buffer is written at a new offset each time, and a call for each offset would never recur. The new content enters
-    the trace as an input, as in ``host_slice``.
+    A value from the host is written at once. A program's result, or a value of this trace, is written by a recorded call, so
+    that nothing waits for it. But a key-value cache or a replay buffer is written at a new offset each time, and a call for each
+    offset would never recur. So after many geometries these values are written at once too. The new content enters the trace as
+    an input, as in ``host_slice``.
     """
     if value.array is None or value.aval is not part[0] or not part[0].numel or overlaps(part[0].shape, part[1]):
         return False
-    if value.born is engine.current():
+    if value.born is engine.current() or not (_is_of_host(value) and _is_of_host(s.value)):
         s.places = s.places or set()
         if part in s.places or len(s.places) < MANY_PLACES:
             s.places.add(part)
@@ -547,6 +548,11 @@ def write_at(s: Storage, aval: Aval, stride: tuple[int, ...], offset: int, array
     engine.stats.counters.parts_written += 1
     engine.stats.counters.overwritten += is_spare
     return True
+
+
+def _is_of_host(value: Value | None) -> bool:
+    """Return whether a value is an array of NumPy, which no program is computing."""
+    return value is not None and value.array.__class__ is np.ndarray
 
 
 def _is_spare(s: Storage) -> bool:
