@@ -1,6 +1,7 @@
 """Reductions of runs of slices. See torch.segment_reduce."""
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -63,8 +64,7 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
     shape = (*data.shape[:axis], segments + 1, *data.shape[axis + 1:])
     start = jnp.full(shape, _START[reduce] if initial is None else initial, data.dtype)
     at = _broadcast(_segment_of(bounds, data.shape[axis]), axis, data.shape)
-    how = "sum" if reduce == "mean" else reduce
-    total = OPS["scatter_reduce"].body(start, axis, at, data, how, include_self=True)
+    total = _REDUCED[reduce](axis, start, at, data)
     total = jax.lax.slice_in_dim(total, 0, segments, axis=axis)
     return _mean(total, jnp.diff(bounds, axis=-1), axis, initial) if reduce == "mean" else total
 
@@ -80,6 +80,71 @@ def _segment_of(bounds, n: int):
 
 def _broadcast(x, axis: int, shape: tuple[int, ...]) -> Any:
     return jnp.broadcast_to(x.reshape(x.shape + (1,) * (len(shape) - axis - 1)), (*shape[:axis], x.shape[-1], *shape[axis + 1:]))
+
+
+def _combined(reduce: str, axis: int, start, at, data):
+    """Return ``start`` combined with the elements of each segment."""
+    return OPS["scatter_reduce"].body(start, axis, at, data, reduce, include_self=True)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _extreme(reduce: str, axis: int, start, at, data):
+    return _combined(reduce, axis, start, at, data)
+
+
+def _extreme_forward(reduce: str, axis: int, start, at, data):
+    result = _extreme(reduce, axis, start, at, data)
+    return result, (result, at, data)
+
+
+def _extreme_backward(reduce: str, axis: int, saved, gradient):
+    """Return PyTorch's gradient: NaN counts as an extreme, and only positive gradients are divided among extremes."""
+    result, at, data = saved
+    extreme = jnp.isnan(data) | (data == jnp.take_along_axis(result, at, axis))
+    count = _combined("sum", axis, jnp.zeros(result.shape, np.int64), at, extreme.astype(np.int64))
+    given = jnp.where(extreme, jnp.take_along_axis(gradient, at, axis), jnp.zeros((), data.dtype))
+    shared_by = jnp.maximum(jnp.take_along_axis(count, at, axis), 1).astype(data.dtype)
+    return None, None, jnp.where(given > 0, given / shared_by, given)
+
+
+_extreme.defvjp(_extreme_forward, _extreme_backward)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _product(axis: int, start, at, data):
+    return _combined("prod", axis, start, at, data)
+
+
+@_product.defjvp
+def _product_jvp(axis: int, primals, tangents):
+    """Return the tangent, without a division by 0 or NaN."""
+    start, at, data = primals
+    result = _product(axis, start, at, data)
+    special = jnp.isnan(data) | (data == 0)
+    quotients = jnp.take_along_axis(result, at, axis) / jnp.where(special, jnp.ones((), data.dtype), data)
+    others = jnp.where(special, jnp.take_along_axis(start, at, axis) * _others(data, at, axis), quotients)
+    return result, _combined("sum", axis, jnp.zeros_like(result), at, others * tangents[2])
+
+
+def _others(data, at, axis: int):
+    """Return for each element the product of the elements before and after it in its segment."""
+    return _before(data, at, axis) * jnp.flip(_before(jnp.flip(data, axis), jnp.flip(at, axis), axis), axis)
+
+
+def _before(data, at, axis: int):
+    """Return for each element the product of the elements before it in its segment."""
+    def join(a, b):
+        return a[0] | b[0], jnp.where(b[0], b[1], a[1] * b[1])
+    n = data.shape[axis]
+    first = jnp.concatenate([jnp.ones_like(jax.lax.slice_in_dim(at, 0, 1, axis=axis), np.bool_),
+                             jnp.diff(at, axis=axis) != 0], axis) if n else at != at
+    _, products = jax.lax.associative_scan(join, (first, data), axis=axis)
+    moved = jnp.roll(products, 1, axis)
+    return jnp.where(first, jnp.ones((), data.dtype), moved)
+
+
+_REDUCED = {"sum": partial(_combined, "sum"), "mean": partial(_combined, "sum"), "prod": _product,
+            "amax": partial(_extreme, "amax"), "amin": partial(_extreme, "amin")}
 
 
 def _mean(total, counts, axis: int, initial):

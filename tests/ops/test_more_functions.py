@@ -162,6 +162,29 @@ def test_segments(xp, reduce, expected):
         xp.segment_reduce(xp.ones(3), reduce, lengths=xp.tensor([1])).tolist()
 
 
+NAN = float("nan")
+NUMBERS = [1.0, 1.0, NAN, 2.0, 2.0, 3.0, 3.0, 0.0, 4.0, 0.0]
+
+
+@pytest.mark.parametrize(("reduce", "initial", "expected"), [
+    ("max", None, [0, 0, 2, -2, -2, 2, 2, 0, -4, 0]), ("max", 3.0, [0, 0, 2, 0, 0, 2, 2, 0, -4, 0]),
+    ("min", None, [0, 0, 2, -2, -2, 2, 2, -4, 0, -4]), ("min", NAN, [0, 0, 2, 0, 0, 0, 0, 0, 0, 0]),
+    ("prod", None, [NAN, NAN, 2, -4, -4, 12, 12, 0, 0, 0]), ("prod", 2.0, [NAN, NAN, 4, -8, -8, 24, 24, 0, 0, 0]),
+])
+def test_gradients_of_segments(xp, reduce, initial, expected):
+    """NaN gets the gradient of an extreme. Only positive gradients are divided among equal extremes."""
+    x = xp.tensor(NUMBERS, requires_grad=True)
+    made = xp.segment_reduce(x, reduce, lengths=xp.tensor([3, 2, 2, 0, 3]), initial=initial)
+    made.backward(xp.tensor([2.0, -2.0, 4.0, 3.0, -4.0]))
+    np.testing.assert_array_equal(x.grad.numpy(), expected)
+
+
+def test_gradients_of_segments_along_a_later_dim(xp):
+    x = xp.tensor([[0.0, 3.0, 5.0], [2.0, 0.0, 0.0]], requires_grad=True)
+    xp.segment_reduce(x, "prod", lengths=xp.tensor([[2, 1], [1, 2]]), axis=1).sum().backward()
+    assert x.grad.tolist() == [[3, 0, 1], [1, 0, 0]]
+
+
 # ---------------------------------------------------------------- some eigenvalues
 
 @pytest.mark.parametrize("largest", [True, False])
