@@ -1,6 +1,7 @@
 """Tensor and Parameter: their state and conversions. ``jtorch._api`` adds the operators and the methods made from ops."""
 from __future__ import annotations
 
+import copyreg
 import weakref
 from collections.abc import Callable
 from sys import getrefcount
@@ -12,7 +13,7 @@ import jtorch.dtype as dtypes
 from jtorch import engine, speedups, storage, tape
 from jtorch._backward import view_history
 from jtorch._backward.view_history import drop_history, node_of, requires_grad, set_requires_grad
-from jtorch._base import seam, warned
+from jtorch._base import capsules, seam, warned
 from jtorch._base.error_notes import UNDER_JIT, with_note
 from jtorch._base.layout import strided
 from jtorch._base.size import Size
@@ -430,6 +431,10 @@ class Tensor(Bound):
                             "host memory first.")
         if self.dtype.name == "bfloat16" or self.dtype.name.startswith("float8"):
             raise TypeError(f"Got unsupported ScalarType {self.dtype.scalar_name}")
+        return self._shown_on_host()
+
+    def _shown_on_host(self) -> np.ndarray:
+        """Return the elements in host memory as an array that shares this tensor's memory."""
         if storage.aval_of(self).traced:
             mapped.refuse(value_of(self), mapped.NO_MEMORY)
             return np.asarray(value_of(self).array)
@@ -534,7 +539,9 @@ class Tensor(Bound):
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.device.type == "cpu" and stream not in (None, -1):
             raise AssertionError("stream should be None on cpu.")
-        return self.numpy().__dlpack__() if self.device.type == "cpu" else self.jax().__dlpack__(stream=stream)
+        if self.device.type != "cpu":
+            return self.jax().__dlpack__(stream=stream)
+        return capsules.exported(self._shown_on_host(), max_version)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0) if self.device.type == "cpu" else self.jax().__dlpack_device__()
@@ -556,6 +563,9 @@ class Tensor(Bound):
             t._view = View(self._view.aval, self._view.stride, self._view.offset, None, -1, self._view.order)
         set_requires_grad(t, self.requires_grad)
         t._grad = copy.deepcopy(self._grad, memo)
+        for name in _user_slots(type(self)):
+            if hasattr(self, name):
+                setattr(t, name, copy.deepcopy(getattr(self, name), memo))
         t.__dict__.update(copy.deepcopy(self._attributes(), memo))
         storage.own_version(t, 0 if t._is_parameter else 1)
         return t
@@ -579,6 +589,14 @@ class Tensor(Bound):
     def _attributes(self) -> dict:
         """Return the attributes that the user has set on the tensor."""
         return {k: v for k, v in self.__dict__.items() if not hasattr(Tensor, k) and k != "_shown"}
+
+
+def _user_slots(cls: type[Tensor]) -> list[str]:
+    """Return the names of the slots that a user's subclass adds."""
+    if cls is Tensor:
+        return []
+    own = copyreg._slotnames(Tensor)        # type: ignore[attr-defined]
+    return [name for name in copyreg._slotnames(cls) if name not in own]        # type: ignore[attr-defined]
 
 
 def _record_leaf(t: Tensor, requires_grad: bool) -> None:

@@ -1,7 +1,6 @@
 """Tensors made from Python numbers and lists, NumPy arrays, JAX arrays and DLPack, and pickles of tensors."""
 from __future__ import annotations
 
-import ctypes
 import functools
 from typing import Any
 
@@ -14,7 +13,7 @@ from jtorch import engine, storage
 from jtorch._api import sequences
 from jtorch._api.argument_errors import MISSING
 from jtorch._backward.view_history import set_requires_grad
-from jtorch._base import seam, warned
+from jtorch._base import capsules, seam, warned
 from jtorch._base.deterministic import number_for_new_memory
 from jtorch._base.size import Size
 from jtorch._nodes import hooks
@@ -225,7 +224,8 @@ def _sharing(ndarray: np.ndarray) -> Tensor:
     stride = tuple(s // ndarray.itemsize for s in ndarray.strides)
     span = extent(ndarray.shape, stride)
     dense = storage.contiguous_strides(ndarray.shape) == stride
-    flat = ndarray.reshape(-1) if dense else np.lib.stride_tricks.as_strided(ndarray, (span,), (ndarray.itemsize,))
+    flat = ndarray.reshape(-1) if dense else np.lib.stride_tricks.as_strided(
+        ndarray.view(f"V{ndarray.itemsize}"), (span,), (ndarray.itemsize,)).view(ndarray.dtype)     # as_strided lacks float8
     shape = ndarray.shape if dense else (span,)
     t = _showing(engine.aval_of(shape, ndarray.dtype, engine.CPU), flat)
     if not dense:
@@ -315,33 +315,10 @@ def empty_strided(size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, 
     return with_grad(t, requires_grad)
 
 
-class _OfCapsule:
-    """A DLPack capsule wrapped as an array with ``__dlpack__`` in CPU memory."""
-
-    def __init__(self, capsule: Any):
-        self.capsule = capsule
-
-    def __dlpack__(self, **how: Any) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
-
-
-def _writable(array: np.ndarray) -> np.ndarray:
-    """Return a writable view. NumPy makes arrays from old capsules read-only, since these have no such flag."""
-    if array.flags.writeable or not array.size:
-        return array
-    length = sum([(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]) + array.itemsize
-    memory = (ctypes.c_byte * length).from_address(array.ctypes.data)
-    memory.keeps = array        # type: ignore[attr-defined]
-    return np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
-
-
 def _of_capsule(capsule: Any) -> Tensor:
     """Return a tensor over a capsule's memory. Raise RuntimeError if the capsule is invalid or was consumed."""
     try:
-        return from_numpy(_writable(np.from_dlpack(_OfCapsule(capsule))))
+        return _sharing(capsules.imported(capsule))
     except (ValueError, BufferError) as error:
         raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
                            "you might have already constructed a tensor from it once.") from error
@@ -395,8 +372,11 @@ def _of_exchanged(ext_tensor: Any) -> Tensor:
     kind = ext_tensor.__dlpack_device__()[0] if hasattr(ext_tensor, "__dlpack_device__") else 1
     if kind != 1:
         return from_jax(jax.dlpack.from_dlpack(ext_tensor))
-    with warned.silenced():     # NumPy takes memory without flags as read-only
-        return from_numpy(np.from_dlpack(ext_tensor))
+    try:
+        with warned.silenced():     # NumPy takes memory without flags as read-only
+            return from_numpy(np.from_dlpack(ext_tensor))
+    except (RuntimeError, BufferError):     # NumPy lacks the dtype
+        return _of_capsule(ext_tensor.__dlpack__())
 
 
 def from_jax(array: jax.Array) -> Tensor:

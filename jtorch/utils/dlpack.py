@@ -4,4 +4,4 @@ from jtorch._api.creation import from_dlpack as from_dlpack
 
 def to_dlpack(tensor):
     """Return a DLPack capsule of the tensor. See torch.utils.dlpack.to_dlpack."""
-    return tensor.__dlpack__()
+    return tensor.detach().__dlpack__()

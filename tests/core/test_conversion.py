@@ -384,3 +384,16 @@ def test_to_with_copy_as_the_last_argument(xp):
         x.to(*arguments).add_(1)
         assert x.tolist() == [1.0, 1.0]
     assert x.to(xp.float32, True) is x
+
+
+def test_a_deep_copy_has_the_slots_of_a_subclass(xp):
+    class Slotted(xp.Tensor):
+        __slots__ = ("notes", "unset")
+
+        def new_empty(self, *args, **options):
+            return super().new_empty(*args, **options).as_subclass(Slotted)
+
+    x = xp.ones(2).as_subclass(Slotted)
+    x.notes = [1]
+    y = copy.deepcopy(x)
+    assert type(y) is Slotted and y.notes == [1] and y.notes is not x.notes and not hasattr(y, "unset")
