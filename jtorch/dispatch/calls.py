@@ -149,12 +149,13 @@ def call_preserving_strides(c: Call, flat) -> Tensor:
     return made
 
 
-def call_with_output_strides(c: Call, flat) -> Tensor:
-    """Call an op whose result may not be contiguous even if its arguments are."""
+def call_with_output_strides(c: Call, flat):
+    """Call an op whose results may not be contiguous even if its arguments are."""
     made = call(c, flat)
-    if made._view is None and not (seam.aten is not None and seam.aten.takes_over(flat)):
-        storage.lay_out(made, *layout_of(c, flat, tuple(made.shape)))
-    return made
+    if seam.aten is not None and seam.aten.takes_over(flat):
+        return made
+    first = made[0] if made.__class__ is list else made
+    return made if first._view is not None else lay_out_results(c, flat, made, requires_grad(first))
 
 
 def _wrapped(out):

@@ -5,6 +5,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from jtorch._base.pytree import flatten, unflatten
 from jtorch.autograd._calls import stack
 from jtorch.func._levels import Inputs, recording, released, tracking, zeros_like
@@ -248,7 +250,7 @@ def _rows(back: Callable, outputs: list, form: Any, i: int) -> Any:
     columns: list[list] = []
     for k in range(outputs[i].numel()):
         unit = [zeros_like(o) for o in outputs]
-        unit[i].view(-1)[k] = 1
+        unit[i][tuple(int(at) for at in np.unravel_index(k, tuple(outputs[i].shape)))] = 1
         rows, arg_form = flatten(back(unflatten(unit, form))[0])
         columns.append(rows)
     if not columns:

@@ -241,6 +241,25 @@ def _columns(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> t
     return 1, shape[0]
 
 
+def _by_columns(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
+    """Return column-major strides for results that are matrices, and contiguous strides for values, pivots and infos."""
+    return _column_major(shape) if len(shape) == max(len(size) for size, _ in operands) else contiguous_strides(shape)
+
+
+def _solved(left_at: int | None) -> Rule:
+    """Return the rule of solutions. XA = B is solved as a transposed system. Vectors for a batch count as a matrix."""
+    def rule(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+        info = len(shape) < max(len(size) for size, _ in operands) - 1
+        transposed = left_at is not None and template[left_at] is False
+        return contiguous_strides(shape) if info or transposed else _column_major(shape)
+    return rule
+
+
+def _column_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    last = len(shape) - 1
+    return in_order(shape, [last - 1, last, *range(last - 2, -1, -1)] if last > 0 else range(last + 1))
+
+
 def _with_scalar(shape: tuple[int, ...], stride: tuple[int, ...]) -> tuple[int, ...]:
     return iterated(shape, [(shape, stride), ((), ())])
 
@@ -334,6 +353,8 @@ RMS_NORMED = Layout(_rms_normed)
 PADDED, HALVES, STACKED, ROLLED = Layout(_padded), Layout(_halves), Layout(_stacked), Layout(_rolled)
 TURNED = Layout(_turned, always=True)
 COLUMNS = Layout(_columns)
+BY_COLUMNS, SOLVED = Layout(_by_columns, always=True), Layout(_solved(2), always=True)
+SOLVED_BY_LU, SOLVED_BY_OLD_LU = Layout(_solved(3), always=True), Layout(_solved(None), always=True)
 ATTENDED = Layout(_attended)
 INDEXED = Layout(indexed)
 DIFFERENCES = Layout(_differences)

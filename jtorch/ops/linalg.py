@@ -10,6 +10,7 @@ import numpy as np
 from jtorch.ops import check, out_dtypes, promotion
 from jtorch.ops.create import powers
 from jtorch.ops.facts import Out, Saves
+from jtorch.ops.layout import BY_COLUMNS, SOLVED
 from jtorch.ops.matmul import product, same_scalar_type
 from jtorch.ops.registry import Tensor, op
 
@@ -176,14 +177,14 @@ def _inverse_jvp(primals, tangents):
 
 
 @op(name="linalg.inv", aliases=("inverse", "linalg.inverse"), method=True, saves="result",
-    backward_name="LinalgInvExBackward0", value_check=NO_INVERSE, out=Out(refuses=out_dtypes.EXPECTED))
+    backward_name="LinalgInvExBackward0", value_check=NO_INVERSE, out=Out(refuses=out_dtypes.EXPECTED), layout=BY_COLUMNS)
 def inv(A: Tensor):
     """Return the inverse of square matrices. See torch.linalg.inv."""
     check_matrix(A, "linalg.inv", square=True)
     return inverse_of(A)
 
 
-@op(name="linalg.inv_ex", returns="inverse info", saves="result")
+@op(name="linalg.inv_ex", returns="inverse info", saves="result", layout=BY_COLUMNS)
 def inv_ex(A: Tensor, *, check_errors: bool = False):
     """Return the inverse, and for each matrix 0 or the index of its zero pivot. See torch.linalg.inv_ex."""
     check_matrix(A, "linalg.inv", square=True)
@@ -231,13 +232,13 @@ def solve_system(A, B, left: bool, name: str):
 
 
 @op(name="linalg.solve", backward_name="LinalgSolveExBackward0", value_check=NO_SOLUTION,
-    saves=Saves("both", checks=_of_matrix), out=Out(refuses=out_dtypes.EXPECTED))
+    saves=Saves("both", checks=_of_matrix), out=Out(refuses=out_dtypes.EXPECTED), layout=SOLVED)
 def solve(A: Tensor, B: Tensor, *, left: bool = True):
     """Return X of AX = B, or of XA = B where ``left`` is False. See torch.linalg.solve."""
     return solve_system(A, B, left, "linalg.solve")
 
 
-@op(name="linalg.solve_ex", returns="result info", saves=Saves("both", checks=_of_matrix))
+@op(name="linalg.solve_ex", returns="result info", saves=Saves("both", checks=_of_matrix), layout=SOLVED)
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False):
     """Return linalg.solve, and for each matrix 0 or the index of its zero pivot. See torch.linalg.solve_ex."""
     X = solve_system(A, B, left, "linalg.solve")
@@ -251,7 +252,7 @@ def triangular(A, B, upper: bool, left: bool = True, transpose: bool = False, co
                                            unit_diagonal=unit)
 
 
-@op(name="linalg.solve_triangular")
+@op(name="linalg.solve_triangular", layout=BY_COLUMNS)
 def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False):
     """Return X of AX = B for a triangular A. See torch.linalg.solve_triangular."""
     A, name = input, "linalg.solve_triangular"
@@ -263,7 +264,7 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True
     return triangular(A, B, upper, left, unit=unitriangular) if B.size else B
 
 
-@op(returns="solution cloned_coefficient")
+@op(returns="solution cloned_coefficient", layout=BY_COLUMNS)
 def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False):
     """Return X of AX = b for a triangular A, and A. See torch.triangular_solve."""
     check.require(b.ndim >= 2 and A.ndim >= 2, f"torch.triangular_solve: Expected {'b' if b.ndim < 2 else 'A'} to have "

@@ -10,6 +10,7 @@ import numpy as np
 from jtorch._base import warned
 from jtorch.ops import check, out_dtypes, promotion
 from jtorch.ops.facts import Out
+from jtorch.ops.layout import BY_COLUMNS, SOLVED_BY_LU, SOLVED_BY_OLD_LU
 from jtorch.ops.linalg import (
     LinAlgError,
     adjoint,
@@ -101,14 +102,14 @@ def _not_positive_definite(name: str):
 
 
 @op(name="linalg.cholesky", saves="result", backward_name="LinalgCholeskyExBackward0",
-    value_check=_not_positive_definite("linalg.cholesky"), loops=True, out=Out(refuses=out_dtypes.EXPECTED))
+    value_check=_not_positive_definite("linalg.cholesky"), loops=True, out=Out(refuses=out_dtypes.EXPECTED), layout=BY_COLUMNS)
 def linalg_cholesky(A: Tensor, *, upper: bool = False):
     """Return L of A = L Lᴴ. See torch.linalg.cholesky."""
     check_matrix(A, "linalg.cholesky", square=True)
     return factor(A, upper)
 
 
-@op(saves="result", value_check=_not_positive_definite("cholesky"), loops=True)
+@op(saves="result", value_check=_not_positive_definite("cholesky"), loops=True, layout=BY_COLUMNS)
 def cholesky(input: Tensor, upper: bool = False):
     """Return L of input = L Lᴴ, or U of Uᴴ U. See torch.cholesky."""
     warned.warn_once("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
@@ -119,14 +120,14 @@ def cholesky(input: Tensor, upper: bool = False):
     return factor(input, upper)
 
 
-@op(name="linalg.cholesky_ex", returns="L info", saves="result", loops=True)
+@op(name="linalg.cholesky_ex", returns="L info", saves="result", loops=True, layout=BY_COLUMNS)
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False):
     """Return linalg.cholesky, and for each matrix 0 or the order of the minor that failed. See torch.linalg.cholesky_ex."""
     check_matrix(A, "linalg.cholesky", square=True)
     return factor(A, upper), info_of_cholesky(A, upper).astype(np.int32)
 
 
-@op
+@op(layout=BY_COLUMNS)
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False):
     """Return X of AX = B from the Cholesky factor of A. See torch.cholesky_solve."""
     check.require(B.ndim >= 2, f"b should have at least 2 dimensions, but has {B.ndim} dimensions instead")
@@ -157,7 +158,7 @@ def _solve_factored_jvp(upper, primals, tangents):
     return X, _solve_factored(L, dB - product(dA + adjoint(dA), X), upper)
 
 
-@op
+@op(layout=BY_COLUMNS)
 def cholesky_inverse(L: Tensor, upper: bool = False):
     """Return the inverse of A from its Cholesky factor. See torch.cholesky_inverse."""
     check_matrix(L, "cholesky_inverse", square=True)
@@ -220,7 +221,7 @@ def _no_zero_pivot():
 
 
 @op(name="linalg.lu_factor", returns="LU pivots", backward_name="LinalgLuFactorExBackward0",
-    value_check=_no_zero_pivot(), out=Out(refuses=out_dtypes.EXPECTED))
+    value_check=_no_zero_pivot(), out=Out(refuses=out_dtypes.EXPECTED), layout=BY_COLUMNS)
 def lu_factor(A: Tensor, *, pivot: bool = True):
     """Return L and U in one matrix, and the pivots. See torch.linalg.lu_factor."""
     check_matrix(A, "torch.linalg.lu_factor")
@@ -228,7 +229,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True):
     return LU, pivots + np.int32(1)
 
 
-@op(name="linalg.lu_factor_ex", returns="LU pivots info", out=Out(refuses=out_dtypes.EXPECTED))
+@op(name="linalg.lu_factor_ex", returns="LU pivots info", out=Out(refuses=out_dtypes.EXPECTED), layout=BY_COLUMNS)
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False):
     """Return linalg.lu_factor, and for each matrix 0 or where U is 0. See torch.linalg.lu_factor_ex."""
     check_matrix(A, "torch.linalg.lu_factor_ex")
@@ -270,13 +271,13 @@ def _lu_solved(LU, pivots, B, left: bool, adjoint_system: bool):
     return _solve_lu(LU, pivots, B, left, adjoint_system) if B.size else B
 
 
-@op(name="linalg.lu_solve", out=Out(refuses=out_dtypes.EXPECTED))
+@op(name="linalg.lu_solve", out=Out(refuses=out_dtypes.EXPECTED), layout=SOLVED_BY_LU)
 def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False):
     """Return X of AX = B from linalg.lu_factor's result. See torch.linalg.lu_solve."""
     return _lu_solved(LU, pivots, B, left, adjoint)
 
 
-@op(backward_name="LinalgLuSolveBackward0", out=Out(refuses=out_dtypes.EXPECTED))
+@op(backward_name="LinalgLuSolveBackward0", out=Out(refuses=out_dtypes.EXPECTED), layout=SOLVED_BY_OLD_LU)
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor):
     """Return X of AX = b from torch.lu's result. See torch.lu_solve."""
     return _lu_solved(LU_data, LU_pivots, b, True, False)
@@ -313,13 +314,13 @@ def _qr(A, mode: str):
     return (Q if mode != "r" else jnp.zeros((0,), A.dtype)), R
 
 
-@op(name="linalg.qr", returns="Q R", saves="result")
+@op(name="linalg.qr", returns="Q R", saves="result", layout=BY_COLUMNS)
 def linalg_qr(A: Tensor, mode: str = "reduced"):
     """Return Q and R of A = QR. See torch.linalg.qr."""
     return _qr(A, mode)
 
 
-@op(returns="Q R", saves="result", backward_name="LinalgQrBackward0")
+@op(returns="Q R", saves="result", backward_name="LinalgQrBackward0", layout=BY_COLUMNS)
 def qr(input: Tensor, some: bool = True):
     """Return Q and R of input = QR. See torch.qr."""
     warned.warn_once("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe "
@@ -351,7 +352,7 @@ def _orthogonal_jvp(primals, tangents):
     return _orthogonal(*primals), jax.jvp(product_of, primals, tangents)[1]
 
 
-@op(name="linalg.householder_product", aliases=("orgqr",), method=True, saves="result")
+@op(name="linalg.householder_product", aliases=("orgqr",), method=True, saves="result", layout=BY_COLUMNS)
 def householder_product(A: Tensor, tau: Tensor):
     """Return the first columns of a product of Householder reflections. See torch.linalg.householder_product."""
     name = "torch.linalg.householder_product: "
@@ -364,7 +365,7 @@ def householder_product(A: Tensor, tau: Tensor):
         jnp.eye(A.shape[-2], A.shape[-1], dtype=A.dtype), A.shape)
 
 
-@op
+@op(layout=BY_COLUMNS)
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False):
     """Return the product of a matrix with the Q of ``geqrf``. See torch.ormqr."""
     check.require(input.ndim >= 2, "torch.ormqr: input must have at least 2 dimensions.")
@@ -381,7 +382,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     return _reflected(input, jnp.conj(tau), other, k) if transpose else _reflected(input, tau, other, reversed(k))
 
 
-@op(returns="a tau", differentiable=False)
+@op(returns="a tau", differentiable=False, layout=BY_COLUMNS)
 def geqrf(input: Tensor):
     """Return the reflectors and factors that a QR factorization is made of, as LAPACK has them. See torch.geqrf."""
     check.require(input.ndim >= 2, "torch.geqrf: input must have at least 2 dimensions.")
@@ -453,7 +454,7 @@ def _svd(A, full_matrices: bool):
     return tuple((_svd_full if full_matrices and m != n else _svd_thin)(A))
 
 
-@op(name="linalg.svd", returns="U S Vh", saves="result", value_check=converges())
+@op(name="linalg.svd", returns="U S Vh", saves="result", value_check=converges(), layout=BY_COLUMNS)
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None):
     """Return U, S and Vᴴ of A = U diag(S) Vᴴ. See torch.linalg.svd."""
     check_matrix(A, "linalg.svd")
@@ -517,7 +518,7 @@ def _symmetric_eigen(A, UPLO: str):
     return _eigen_of_triangle(A, UPLO.upper() == "U")
 
 
-@op(name="linalg.eigh", returns="eigenvalues eigenvectors", saves="result")
+@op(name="linalg.eigh", returns="eigenvalues eigenvectors", saves="result", layout=BY_COLUMNS)
 def eigh(A: Tensor, UPLO: str = "L"):
     """Return the eigenvalues and -vectors of Hermitian matrices. See torch.linalg.eigh."""
     return _symmetric_eigen(A, UPLO)
@@ -563,7 +564,7 @@ def _eigen(A, name: str = "linalg.eig"):
     return _eig(A)
 
 
-@op(name="linalg.eig", returns="eigenvalues eigenvectors", saves="result", value_check=_finite())
+@op(name="linalg.eig", returns="eigenvalues eigenvectors", saves="result", value_check=_finite(), layout=BY_COLUMNS)
 def eig(A: Tensor):
     """Return the eigenvalues and -vectors of square matrices, which are complex. See torch.linalg.eig."""
     return _eigen(A)
