@@ -184,7 +184,7 @@ def inv(A: Tensor):
     return inverse_of(A)
 
 
-@op(name="linalg.inv_ex", returns="inverse info", saves="result", layout=BY_COLUMNS)
+@op(name="linalg.inv_ex", out=Out(refuses=out_dtypes.EXPECTED), returns="inverse info", saves="result", layout=BY_COLUMNS)
 def inv_ex(A: Tensor, *, check_errors: bool = False):
     """Return the inverse, and for each matrix 0 or the index of its zero pivot. See torch.linalg.inv_ex."""
     check_matrix(A, "linalg.inv", square=True)
@@ -238,7 +238,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True):
     return solve_system(A, B, left, "linalg.solve")
 
 
-@op(name="linalg.solve_ex", returns="result info", saves=Saves("both", checks=_of_matrix), layout=SOLVED)
+@op(name="linalg.solve_ex", out=Out(refuses=out_dtypes.EXPECTED), returns="result info", saves=Saves("both",
+    checks=_of_matrix), layout=SOLVED)
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False):
     """Return linalg.solve, and for each matrix 0 or the index of its zero pivot. See torch.linalg.solve_ex."""
     X = solve_system(A, B, left, "linalg.solve")

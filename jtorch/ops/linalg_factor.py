@@ -120,7 +120,8 @@ def cholesky(input: Tensor, upper: bool = False):
     return factor(input, upper)
 
 
-@op(name="linalg.cholesky_ex", returns="L info", saves="result", loops=True, layout=BY_COLUMNS)
+@op(name="linalg.cholesky_ex", out=Out(refuses=out_dtypes.EXPECTED), returns="L info", saves="result",
+    loops=True, layout=BY_COLUMNS)
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False):
     """Return linalg.cholesky, and for each matrix 0 or the order of the minor that failed. See torch.linalg.cholesky_ex."""
     check_matrix(A, "linalg.cholesky", square=True)
@@ -518,7 +519,8 @@ def _symmetric_eigen(A, UPLO: str):
     return _eigen_of_triangle(A, UPLO.upper() == "U")
 
 
-@op(name="linalg.eigh", returns="eigenvalues eigenvectors", saves="result", layout=BY_COLUMNS)
+@op(name="linalg.eigh", out=Out(refuses=out_dtypes.EXPECTED), returns="eigenvalues eigenvectors",
+    saves="result", layout=BY_COLUMNS)
 def eigh(A: Tensor, UPLO: str = "L"):
     """Return the eigenvalues and -vectors of Hermitian matrices. See torch.linalg.eigh."""
     return _symmetric_eigen(A, UPLO)

@@ -51,7 +51,8 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False):
     return LD, pivots
 
 
-@op(name="linalg.ldl_factor_ex", dynamic=True, differentiable=False, returns="LD pivots info")
+@op(name="linalg.ldl_factor_ex", out=Out(refuses=out_dtypes.EXPECTED), dynamic=True, differentiable=False,
+    returns="LD pivots info")
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False):
     """Return linalg.ldl_factor, and for each matrix 0 or where D is 0. See torch.linalg.ldl_factor_ex."""
     LD, pivots, info = _factored(_checked(A, "torch.linalg.ldl_factor_ex"), hermitian)

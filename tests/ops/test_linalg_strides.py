@@ -50,3 +50,10 @@ def test_gradients_of_column_major_results(xp):
 def test_jacobians_of_column_major_results(xp):
     found = xp.func.jacrev(xp.linalg.inv)(xp.eye(2) * 2)
     assert found.shape == (2, 2, 2, 2) and found[0, 1].tolist() == [[0, -0.25], [0, 0]]
+
+
+@pytest.mark.parametrize("name", ["cholesky_ex", "inv_ex", "eigh", "ldl_factor_ex"])
+def test_a_result_is_not_cast_to_another_dtype(xp, name):
+    out = [xp.empty(0, dtype=xp.int64) for _ in range(3 if name == "ldl_factor_ex" else 2)]
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype (float|double), but got long int instead"):
+        getattr(xp.linalg, name)(xp.eye(3), out=tuple(out))
