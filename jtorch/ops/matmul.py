@@ -369,7 +369,8 @@ def multi_dot(tensors: list[Tensor]):
 def chain_matmul(matrices: Tensors):
     """Return the product of matrices, in the order that costs least. See torch.chain_matmul."""
     warned.warn_once("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
-                     "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple parameters.")
+                     "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
+                     "parameters.")
     for m in matrices:
         check.require(m.ndim == 2, f"Tensor dimension is {m.ndim}, expected 2 instead.")
     return _multi_dot(matrices) if len(matrices) > 1 else matrices[0]
