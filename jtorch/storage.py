@@ -292,6 +292,10 @@ def relocate(s: Storage, value: Value) -> None:
 def value_of(t: Tensor) -> Value:
     """Return the value that the tensor shows now."""
     view, storage = t._view, t._storage
+    if view is None:
+        return storage.value or storage.content()
+    if view.generation == storage.generation and storage.host is None and view.value is not None:
+        return view.value
     return shown_by(storage, view)
 
 

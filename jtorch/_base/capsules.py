@@ -42,7 +42,7 @@ def _dtype_of(capsule: Any) -> Any:
 
 def exported(array: np.ndarray, max_version: tuple[int, int] | None = None) -> Any:
     """Return a capsule over the memory of an array. NumPy 2.0 has no versions of capsules."""
-    how = {} if max_version is None or np.lib.NumpyVersion(np.__version__) < "2.1.0" else {"max_version": max_version}
+    how: Any = {} if max_version is None or np.lib.NumpyVersion(np.__version__) < "2.1.0" else {"max_version": max_version}
     code = _CODES.get(array.dtype.name)
     if code is None:
         return array.__dlpack__(**how)

@@ -143,7 +143,7 @@ def _before(data, at, axis: int):
     return jnp.where(first, jnp.ones((), data.dtype), moved)
 
 
-_REDUCED = {"sum": partial(_combined, "sum"), "mean": partial(_combined, "sum"), "prod": _product,
+_REDUCED: dict[str, Any] = {"sum": partial(_combined, "sum"), "mean": partial(_combined, "sum"), "prod": _product,
             "amax": partial(_extreme, "amax"), "amin": partial(_extreme, "amin")}
 
 

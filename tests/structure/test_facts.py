@@ -25,7 +25,8 @@ ASKED = {
     ("saved_names.py", "mul"): "PyTorch's nodes of products of other ops have other attributes",
     ("saved_names.py", "MulBackward0"): "as above",
 }
-OF_OTHERS = {"engine/cost.py": "names of JAX's primitives", "_api/generate.py": "names of Python's operators"}
+OF_OTHERS = {"engine/mapped.py": "the ranks that PyTorch's batching rules demand", "engine/cost.py": "names of JAX's primitives",
+             "_api/generate.py": "names of Python's operators"}
 
 
 def names_asked_for(tree: ast.AST) -> Iterator[tuple[str, int]]:

@@ -37,6 +37,7 @@ BY_NAME = {
     ("utils/_swap.py", "setattr(t1, name, theirs)"): "all of two tensors is exchanged",
     ("utils/_swap.py", "setattr(t2, name, ours)"): "all of two tensors is exchanged",
     ("_api/torch_function.py", "setattr(made, name, getattr(t, name))"): "another object for all of a tensor",
+    ("tensor.py", "setattr(t, name, copy.deepcopy(getattr(self, name), memo))"): "a slot of a user's class",
     ("serialization/rebuild.py", "setattr(t, key, value)"): "what the user had set; names of tensors are refused",
 }
 ON_TENSORS = ("storage.py", "tensor.py", "_storage/untyped.py", "_backward/", "_nodes/", "dispatch/", "autograd/", "func/", "_api/",
