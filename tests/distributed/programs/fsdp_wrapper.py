@@ -40,16 +40,6 @@ def main(say, rank, n):
         say([(k, type(v).__name__, f"{v.double().sum().item():.3f}") for k, v in state.items()])
         net.load_state_dict({k: v * 2 for k, v in state.items()})
         say(f"{loss_of(net, rank, 0).item():.3f}")
-        whole_parameters(say, net, rank)
-
-
-def whole_parameters(say, net, rank):
-    for options in ({}, {"writeback": False}):
-        with FSDP.summon_full_params(net, **options), torch.no_grad():
-            say([tuple(p.shape) for p in net.parameters()])
-            for p in net.parameters():
-                p.mul_(.25)
-        say(f"{loss_of(net, rank, 0).item():.3f}")
 
 
 def states_of_the_optimizer(say, net, optimizer):
