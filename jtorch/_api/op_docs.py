@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jtorch._api.names import IN_PLACE
+from jtorch._api.op_signatures import of_record
 from jtorch.ops.registry import Op, Param
 
 
@@ -55,25 +56,13 @@ def text_of(op: Op) -> str:
     """Return the whole docstring of an op."""
     sections = {"Args": list(_arguments(op)), "Shape": [_shape(op)], "Dtype": [_dtype(op)], "Returns": [_returned(op)],
                 "Raises": list(_errors(op)), "Gradient": [_gradient(op)], "Forms": [_forms(op)]}
-    parts = [f"{op.name}({_signature(op)})", op.doc]
+    parts = [f"{op.name}{inspect.Signature(list(of_record(op)))}", op.doc]
     for title, entries in sections.items():
         more = "        " if title in ("Args", "Raises") else "    "
         lines = [textwrap.fill(e, 100, initial_indent="    ", subsequent_indent=more) for e in entries if e]
         if lines:
             parts.append("\n".join([f"{title}:", *lines]))
     return "\n\n".join(parts) + "\n"
-
-
-def _signature(op: Op) -> str:
-    shown, starred = [], False
-    for p in op.params:
-        if p.keyword_only and not starred:
-            shown.append("*")
-            starred = True
-        shown.append(f"*{p.name}" if p.varargs else p.name if _is_required(p) else f"{p.name}={p.default!r}")
-    if op.out.form and not op.writes:
-        shown += ["out=None"] if starred or op.creates else ["*", "out=None"]
-    return ", ".join(shown)
 
 
 def _is_required(p: Param) -> bool:

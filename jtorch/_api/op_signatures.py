@@ -45,6 +45,14 @@ def _parameters_of(op: Op, form: str) -> Mapping[str, inspect.Parameter]:
 
 
 def _listed(op: Op, form: str) -> Iterator[inspect.Parameter]:
+    yield from of_record(op, form)
+    for name, default in _of_creation(op) if form == "function" else ():
+        if name not in {p.name for p in op.params}:
+            yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+
+
+def of_record(op: Op, form: str = "function") -> Iterator[inspect.Parameter]:
+    """Yield the parameters of an op's record, with ``inplace`` or ``out``."""
     by_name, by_place = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     are_named = False
     for p in op.params:
@@ -55,13 +63,8 @@ def _listed(op: Op, form: str) -> Iterator[inspect.Parameter]:
         yield inspect.Parameter(p.name, kind, default=inspect.Parameter.empty if p.varargs else p.default)
     if form == "functional" and not are_named:
         yield _inplace()
-    if form != "function":
-        return
-    if op.out.form and not op.writes:
+    if form == "function" and op.out.form and not op.writes:
         yield inspect.Parameter("out", by_name, default=None)
-    for name, default in _of_creation(op):
-        if name not in {p.name for p in op.params}:
-            yield inspect.Parameter(name, by_name, default=default)
 
 
 def _of_creation(op: Op) -> Iterator[tuple[str, Any]]:
