@@ -33,9 +33,9 @@ _running = _Running()
 
 
 @contextlib.contextmanager
-def restricted(randomness: str, level: Level | None = None, size: int = 0) -> Iterator[None]:
-    """Draw random numbers in the block as ``randomness`` says. Without a ``level`` the samples run one by one."""
-    before, _running.levels = _running.levels, (*_running.levels, (level, size, randomness))
+def _inside_of(levels: tuple[tuple[Level | None, int, str], ...]) -> Iterator[None]:
+    """Draw in the block as inside of these ``vmap`` only."""
+    before, _running.levels = _running.levels, levels
     try:
         yield
     finally:
@@ -43,30 +43,30 @@ def restricted(randomness: str, level: Level | None = None, size: int = 0) -> It
 
 
 @contextlib.contextmanager
+def restricted(randomness: str, level: Level | None = None, size: int = 0) -> Iterator[None]:
+    """Draw random numbers in the block as ``randomness`` says. Without a ``level`` the samples run one by one."""
+    with _inside_of((*_running.levels, (level, size, randomness))):
+        yield
+
+
+@contextlib.contextmanager
 def _outside() -> Iterator[tuple[Level | None, int, str]]:
     """Draw in the block as outside of the innermost ``vmap``. Raise RuntimeError if that forbids random numbers."""
-    before = _running.levels
-    if before[-1][2] == "error":
-        raise RuntimeError(ERROR)
-    _running.levels = before[:-1]
-    try:
-        yield before[-1]
-    finally:
-        _running.levels = before
+    refuse()
+    *others, innermost = _running.levels
+    with _inside_of(tuple(others)):
+        yield innermost
 
 
 @contextlib.contextmanager
 def outside_of(level: Level) -> Iterator[tuple[int, str]]:
     """Run the block outside of a running ``vmap``. Yield its number of samples and its randomness."""
-    before = _running.levels
-    at = next((i for i, (found, _, _) in enumerate(before) if found is level), None)
+    levels = _running.levels
+    at = next((i for i, (found, _, _) in enumerate(levels) if found is level), None)
     if at is None:
         raise RuntimeError(ESCAPED)
-    _running.levels = before[:at]
-    try:
-        yield before[at][1:]
-    finally:
-        _running.levels = before
+    with _inside_of(levels[:at]):
+        yield levels[at][1:]
 
 
 def refuse() -> None:
