@@ -299,10 +299,8 @@ def value_of(t: Tensor) -> Value:
     return shown_by(storage, view)
 
 
-def shown_by(storage: Storage, view: View | None) -> Value:
+def shown_by(storage: Storage, view: View) -> Value:
     """Return the value that a view of a storage shows now."""
-    if view is None:
-        return storage.value or storage.content()
     if storage.host is not None:
         if view.aval.numel and storage.is_only_here():
             storage.content()

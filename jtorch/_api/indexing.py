@@ -374,11 +374,11 @@ def _bound(x: Any) -> int:
 
 def setitem(t: Tensor, index: Any, value: Any) -> None:
     """Do ``t[index] = value``."""
-    if _is_written(t, index, value):
-        return
     if index.__class__ is int and isinstance(value, Tensor) and _is_row(t, index, value):
         check_inplace(value, tracked=False, once=False)
         storage.count_write(value)      # only the version shows the write
+        return
+    if _is_written(t, index, value):
         return
     number = not isinstance(value, Tensor)
     if number:

@@ -323,9 +323,9 @@ def _check_function(call: Call, avals: tuple, device: devices.device) -> Callabl
     on_host = None
     if not devices.is_accelerator(device):
         on_host = untraced.check_program(call.op, call.template, avals)
-    if on_host is None and not devices.is_accelerator(device):
-        flag = call.op.flag_of(call.template)
-        on_host = families.host_program(call.op.flag_of, call.template, flag, avals, loops=call.op.loops)
+        if on_host is None:
+            flag = call.op.flag_of(call.template)
+            on_host = families.host_program(call.op.flag_of, call.template, flag, avals, loops=call.op.loops)
     return on_host if on_host is not None else _check_by_xla(call)
 
 

@@ -138,8 +138,7 @@ def refuse(value: Value, message: str, error: type[Exception] = RuntimeError) ->
 
 def refuse_choice(value: Value) -> None:
     """Raise RuntimeError if control flow would depend on a sample's value."""
-    if is_mapped(value):
-        raise RuntimeError(DEPENDS_ON_DATA)
+    refuse(value, DEPENDS_ON_DATA)
 
 
 def levels_of_value(value: Any) -> list[tuple[Level, int]]:

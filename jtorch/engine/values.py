@@ -253,11 +253,6 @@ def shared(array: np.ndarray) -> np.ndarray | jax.Array:
     return array if made is None else made
 
 
-def is_split_over_processes(array: Any) -> bool:
-    """Return whether this process has only a part of a JAX array."""
-    return isinstance(array, jax.Array) and not array.is_fully_addressable and not array.is_fully_replicated
-
-
 gather: list[Callable[[Value], Value]] = []     # The function ``gathered`` of ``trace``, which records a call.
 
 
@@ -268,7 +263,7 @@ def host_array(value: Value) -> np.ndarray:
         return array
     if value.aval.device is CPU and not value.aval.traced:
         return wait.host(array)
-    if is_split_over_processes(array):
+    if wait.is_split_over_processes(array):
         return host_array(gather[0](value))
     try:
         return np.asarray(array)

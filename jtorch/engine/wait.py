@@ -95,9 +95,14 @@ def host(array: Any) -> np.ndarray:
     return np.asarray(array)
 
 
+def is_split_over_processes(array: Any) -> bool:
+    """Return whether this process has only a part of a JAX array."""
+    return isinstance(array, jax.Array) and not array.is_fully_addressable and not array.is_fully_replicated
+
+
 def gathered(array: Any) -> np.ndarray:
     """Return an array as a NumPy array. If it is split over processes, all of them must call this."""
-    if isinstance(array, jax.Array) and not array.is_fully_addressable and not array.is_fully_replicated:
+    if is_split_over_processes(array):
         with jax.enable_x64(True), first_run():
             array = jax.block_until_ready(_replicate(array.sharding.mesh)(array))      # type: ignore[attr-defined]
     return np.asarray(array)

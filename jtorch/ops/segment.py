@@ -144,7 +144,7 @@ def _before(data, at, axis: int):
 
 
 _REDUCED: dict[str, Any] = {"sum": partial(_combined, "sum"), "mean": partial(_combined, "sum"), "prod": _product,
-            "amax": partial(_extreme, "amax"), "amin": partial(_extreme, "amin")}
+                            "amax": partial(_extreme, "amax"), "amin": partial(_extreme, "amin")}
 
 
 def _mean(total, counts, axis: int, initial):

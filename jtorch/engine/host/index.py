@@ -214,7 +214,7 @@ def _scatter(e: Equation) -> Callable:
         line = lines(start, updates.shape[:updates.ndim - len(tail)])
         if inside is not None and mode != "CLIP":
             line, updates = line[inside], updates[inside]
-        _write(out.reshape(rows, width), line.reshape(-1), updates.reshape(-1, width), combine)
+        write_lines(out.reshape(rows, width), line.reshape(-1), updates.reshape(-1, width), combine)
         return out
 
     def scatter(x, indices, updates):
@@ -247,7 +247,7 @@ def _scatter_layout(dn, operand, indices, updates, *, clamps: bool) -> _Layout:
                    ints(dn.scatter_indices_batching_dims), inserted, clamps=clamps)
 
 
-def _write(out: np.ndarray, line: np.ndarray, updates: np.ndarray, combine: np.ufunc | None) -> None:
+def write_lines(out: np.ndarray, line: np.ndarray, updates: np.ndarray, combine: np.ufunc | None) -> None:
     """Set ``out[line] = updates``, or combine each update with the old element. Duplicates are combined one after another."""
     width = out.shape[1]
     if combine is None:

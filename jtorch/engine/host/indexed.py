@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from jtorch.engine import cost
-from jtorch.engine.host.index import is_large_for
+from jtorch.engine.host.index import is_large_for, write_lines
 from jtorch.engine.host.program import HostProgram, of_function
 from jtorch.engine.host.rules import in_copy
 from jtorch.ops import promotion
@@ -142,11 +142,8 @@ def _lines(indices: Sequence[np.ndarray], sizes: list[int]) -> np.ndarray:
 
 def _combine(ufunc: np.ufunc, x: np.ndarray, lines: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Combine rows of a contiguous array with values, one after another, and return the array."""
-    lines = lines.reshape(-1)
     width = values.size // lines.size
-    if width > 1:
-        lines = (lines[:, None] * width + np.arange(width)).reshape(-1)
-    ufunc.at(x.reshape(-1), lines, np.ascontiguousarray(values).reshape(-1))
+    write_lines(x.reshape(-1, width), lines.reshape(-1), values.reshape(-1, width), ufunc)
     return x
 
 
