@@ -53,7 +53,6 @@ from jtorch._api.creation import from_jax as from_jax
 from jtorch._api.creation import from_numpy as from_numpy
 from jtorch._api.creation import frombuffer as frombuffer
 from jtorch._api.creation import tensor as tensor
-from jtorch._api.functional import allclose as allclose
 from jtorch._api.functional import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from jtorch._api.functional import broadcast_shapes as broadcast_shapes
 from jtorch._api.functional import get_default_dtype as get_default_dtype
@@ -76,7 +75,6 @@ from jtorch._api.overloads import diag as diag
 from jtorch._api.overloads import einsum as einsum
 from jtorch._api.overloads import meshgrid as meshgrid
 from jtorch._api.overloads import unravel_index as unravel_index
-from jtorch._api.overloads import where as where
 from jtorch._api.settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from jtorch._api.settings import empty_permuted as empty_permuted
 from jtorch._api.settings import get_deterministic_debug_mode as get_deterministic_debug_mode
@@ -235,6 +233,8 @@ def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What torch.alias shows, as a copy. See torch.alias_copy."""
 def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Return whether all elements are true (uint8 for uint8). See torch.all."""
+def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
+    """Return whether all elements are close. See torch.allclose."""
 def alpha_dropout(input: Tensor, p: builtins.float, train: Any, inplace: builtins.bool = False) -> Tensor:
     """Apply dropout that keeps mean and variance, for selu. See torch.nn.functional.alpha_dropout."""
 def alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
@@ -284,7 +284,7 @@ def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
     """Return the index of the first smallest element, of all or along ``dim``. See torch.argmin."""
 def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """Return the indices that sort ``input`` along ``dim``. See torch.argsort."""
-def argwhere(input: Tensor) -> Tensor:
+def argwhere(input: Any) -> Any:
     """Return the indices of the elements that are not 0, as rows. See torch.argwhere."""
 def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
     """Return the view of the storage with this geometry. See torch.as_strided."""
@@ -975,12 +975,7 @@ nested: Any
 newaxis: None
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
-@overload
-def nonzero(input: Tensor) -> Tensor: ...
-@overload
-def nonzero(input: Tensor, *, as_tuple: Literal[False]) -> Tensor: ...
-@overload
-def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]:
+def nonzero(input: Any, *, as_tuple: Any = False, out: Tensor | None = None) -> Any:
     """Return the indices of the elements that are not 0, as rows or as a tuple of columns. See torch.nonzero."""
 def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Tensor:
     """Return the first ``size`` rows of ``nonzero``, or all and then rows of ``fill_value``. See torch.nonzero_static."""
@@ -1305,9 +1300,9 @@ def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -
     """Split one dim into several. See torch.unflatten."""
 def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """What torch.unfold shows, as a copy. See torch.unfold_copy."""
-def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
+def unique(input: Any, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
     """Return the distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
-def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
+def unique_consecutive(input: Any, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
     """Return the elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""
 def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> Tensor:
     """Return ``chunk`` whose parts may be written to, since they are copies. See torch.unsafe_chunk."""
@@ -1341,6 +1336,8 @@ def vsplit(input: Any, indices_or_sections: Any) -> Any:
     """Return parts along rows. See torch.vsplit."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return tensors joined along rows. See torch.vstack."""
+def where(condition: Tensor, *args: Any, **kw: Any) -> Any:
+    """Return ``input`` where the condition is True, else ``other``. Alone, return its True indices. See torch.where."""
 def xlogy(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Return x log(y), 0 where x is 0. See torch.xlogy."""
 def xlogy_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
