@@ -284,7 +284,7 @@ def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
     """Return the index of the first smallest element, of all or along ``dim``. See torch.argmin."""
 def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """Return the indices that sort ``input`` along ``dim``. See torch.argsort."""
-def argwhere(input: Any) -> Any:
+def argwhere(input: Tensor) -> Tensor:
     """Return the indices of the elements that are not 0, as rows. See torch.argwhere."""
 def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
     """Return the view of the storage with this geometry. See torch.as_strided."""
@@ -975,7 +975,12 @@ nested: Any
 newaxis: None
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
-def nonzero(input: Any, *, as_tuple: Any = False, out: Tensor | None = None) -> Any:
+@overload
+def nonzero(input: Tensor) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False]) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]:
     """Return the indices of the elements that are not 0, as rows or as a tuple of columns. See torch.nonzero."""
 def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Tensor:
     """Return the first ``size`` rows of ``nonzero``, or all and then rows of ``fill_value``. See torch.nonzero_static."""
@@ -1300,9 +1305,9 @@ def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -
     """Split one dim into several. See torch.unflatten."""
 def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """What torch.unfold shows, as a copy. See torch.unfold_copy."""
-def unique(input: Any, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
     """Return the distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
-def unique_consecutive(input: Any, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
     """Return the elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""
 def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> Tensor:
     """Return ``chunk`` whose parts may be written to, since they are copies. See torch.unsafe_chunk."""

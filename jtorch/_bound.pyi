@@ -319,7 +319,7 @@ class Bound:
         """Return the index of the first smallest element, of all or along ``dim``. See torch.argmin."""
     def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Tensor:
         """Return the indices that sort ``input`` along ``dim``. See torch.argsort."""
-    def argwhere(self) -> Any:
+    def argwhere(self) -> Tensor:
         """Return the indices of the elements that are not 0, as rows. See torch.argwhere."""
     def as_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
         """Return the view of the storage with this geometry. See torch.as_strided."""
@@ -975,7 +975,12 @@ class Bound:
         """Return the next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
     def nextafter_(self, other: Tensor) -> Tensor:
         """Return the next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
-    def nonzero(self, *, as_tuple: Any = False) -> Any:
+    @overload
+    def nonzero(self) -> Tensor: ...
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False]) -> Tensor: ...
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]:
         """Return the indices of the elements that are not 0, as rows or as a tuple of columns. See torch.nonzero."""
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
         """Return the first ``size`` rows of ``nonzero``, or all and then rows of ``fill_value``. See torch.nonzero_static."""
@@ -1276,9 +1281,9 @@ class Bound:
         """Return all windows of ``size`` elements of a dim, ``step`` apart, as a last dim. See torch.Tensor.unfold."""
     def uniform_(self, from_: builtins.float = 0, to: builtins.float = 1, *, generator: _Generator | None = None, **kw: builtins.float) -> Tensor:
         """Fill with uniform numbers from [from, to). See torch.Tensor.uniform_."""
-    def unique(self, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
         """Return the distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
-    def unique_consecutive(self, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+    def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
         """Return the elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> Tensor:
         """Return ``chunk`` whose parts may be written to, since they are copies. See torch.unsafe_chunk."""

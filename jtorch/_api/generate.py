@@ -43,7 +43,7 @@ from jtorch.dispatch import (
     refuse_unusable,
     write_resized,
 )
-from jtorch.engine import Call, Value, call_of, out_of_memory
+from jtorch.engine import Call, Value, call_of, mapped, out_of_memory
 from jtorch.no_grad import mode
 from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
 from jtorch.ops.taxonomy import check_all_read
@@ -122,6 +122,7 @@ def _call_dynamic(op: Op, template: tuple, flat: list):
         seen = seam.aten.dynamic(op, template, flat, lambda: _call_dynamic(op, template, flat))
         if seen is not None:
             return seen if seen.__class__ is not list else named(call_of(op, template), seen)
+    _refuse_samples(op, flat)
     arrays = [t if t.__class__ in NUMBERS else t._numpy_copy() for t in flat]
     device = next((aval_of(t).device for t in flat if isinstance(t, Tensor)), engine.CPU)
     if op.not_derived:
@@ -135,6 +136,15 @@ def _call_dynamic(op: Op, template: tuple, flat: list):
         return made if not op.not_derived else _underived(call_of(op, template), flat, made)
     made = named(call_of(op, template), [_from_host(np.asarray(x), device) for x in out])
     return made if not op.not_derived else _underived(call_of(op, template), flat, made)
+
+
+def _refuse_samples(op: Op, flat: list) -> None:
+    """Raise PyTorch's error under ``vmap``, where the samples' results could differ in shape."""
+    for t in flat:
+        if t.__class__ not in NUMBERS and aval_of(t).traced:
+            from jtorch._api.vmap_errors import OF_DYNAMIC_OPS
+            if op.name in OF_DYNAMIC_OPS:
+                mapped.refuse(value_of(t), OF_DYNAMIC_OPS[op.name])
 
 
 def _underived(c: engine.Call, flat: list, made: Any) -> Any:

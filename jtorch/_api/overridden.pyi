@@ -84,8 +84,6 @@ def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[buil
     """Return maxima of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_max_pool1d."""
 def alpha_dropout(input: Tensor, p: builtins.float, train: Any, inplace: builtins.bool = False) -> Tensor:
     """Apply dropout that keeps mean and variance, for selu. See torch.nn.functional.alpha_dropout."""
-def argwhere(input: Tensor) -> Tensor:
-    """Return the indices of the elements that are not 0, as rows. See torch.argwhere."""
 def as_strided_(input: Tensor, *args: Any, **named: Any) -> Any:
     """The tensor shown with other strides, in place. See torch.Tensor.as_strided_."""
 def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -194,15 +192,6 @@ def new_zeros(input: Tensor, *size: builtins.int, dtype: _dtype | None = None, l
 @overload
 def new_zeros(input: Tensor, size: Sequence[builtins.int], *, dtype: _dtype | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return zeros in the dtype of this tensor. See torch.Tensor.new_zeros."""
-@overload
-def nonzero(input: Tensor) -> Tensor: ...
-@overload
-def nonzero(input: Tensor, *, as_tuple: Literal[False]) -> Tensor: ...
-@overload
-def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]:
-    """Return the indices of the elements that are not 0, as rows or as a tuple of columns. See torch.nonzero."""
-def one_hot(tensor: Tensor, num_classes: builtins.int = -1) -> Tensor:
-    """Return 1 at each index along a new last dimension, 0 elsewhere. See torch.nn.functional.one_hot."""
 def orgqr(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the first columns of a product of Householder reflections. See torch.linalg.householder_product."""
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -254,10 +243,6 @@ def transpose_(self: Tensor, *args: Any, **kw: Any) -> Tensor:
     """The in-place form of transpose: changes how this tensor shows its memory. See torch.Tensor.transpose_."""
 def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> triangular_solve_result:
     """Return X of AX = b for a triangular A, and A. See torch.triangular_solve."""
-def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-    """Return the distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
-def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-    """Return the elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""
 def unravel_index(indices: Tensor, shape: Sequence[builtins.int]) -> Tensor:
     """Convert flat indices to coordinates in ``shape``, in a last dim. See torch.unravel_index."""
 def unsqueeze_(self: Tensor, *args: Any, **kw: Any) -> Tensor:

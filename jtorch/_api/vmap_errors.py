@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from jtorch._api import functions, nn_functions
+from jtorch._api import functions
 from jtorch._api.names import put
 from jtorch.engine import mapped
 from jtorch.tensor import Tensor
@@ -20,14 +20,18 @@ def _dynamic(name: str) -> str:
             f"aten::{name}. {_REPORT}")
 
 
-_DEPENDS = {        # maps functions to their errors if a value decides about the result
-    "nonzero": _dynamic("nonzero"), "argwhere": _dynamic("nonzero"), "where": _dynamic("where"), "unique": _dynamic("_unique2"),
-    "unique_consecutive": _dynamic("unique_consecutive"), "masked_select": _MASK,
+OF_DYNAMIC_OPS = {      # maps dynamic ops to their errors; ``generate`` raises these before it reads values
+    "nonzero": _dynamic("nonzero"), "argwhere": _dynamic("nonzero"), "unique": _dynamic("_unique2"),
+    "unique_consecutive": _dynamic("unique_consecutive"),
+    "nn.functional.one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes "
+                             "argument.",
+}
+_DEPENDS = {        # maps other functions to their errors if a value decides about the result
+    "where": _dynamic("where"), "masked_select": _MASK,
     "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
     "allclose": f"vmap over torch.allclose isn't supported yet. {_REPORT}",
 }
-_ANY = {mapped.DEPENDS_ON_DATA, mapped.ITEM, mapped.MASKED, *_DEPENDS.values()}
-_ONE_HOT = "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."
+_ANY = {mapped.DEPENDS_ON_DATA, mapped.ITEM, mapped.MASKED, *_DEPENDS.values(), *OF_DYNAMIC_OPS.values()}
 
 
 def _refusing(function: Callable, message: str) -> Callable:
@@ -49,4 +53,3 @@ def bind() -> None:
     for space in spaces:
         put(space, {name: _refusing(vars(space)[name], message) for name, message in _DEPENDS.items() if name in vars(space)},
             replaces=True)
-    put(nn_functions, {"one_hot": _refusing(nn_functions.one_hot, _ONE_HOT)}, replaces=True)        # type: ignore[attr-defined]

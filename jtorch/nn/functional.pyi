@@ -205,7 +205,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     """Return minus the log-probability of each target class. See torch.nn.functional.nll_loss."""
 def normalize(input: Tensor, p: builtins.float = 2.0, dim: builtins.int = 1, eps: builtins.float = 1e-12, *, out: Tensor | None = None) -> Tensor:
     """Return the input divided by its p-norm along ``dim``, at least ``eps``. See torch.nn.functional.normalize."""
-def one_hot(tensor: Any, num_classes: Any = -1) -> Any:
+def one_hot(tensor: Tensor, num_classes: builtins.int = -1) -> Tensor:
     """Return 1 at each index along a new last dimension, 0 elsewhere. See torch.nn.functional.one_hot."""
 def pad(input: Tensor, pad: Sequence[builtins.int], mode: builtins.str = 'constant', value: builtins.float | None = None) -> Tensor:
     """Extend the last dimensions by constants, mirroring, repeating or wrapping. See torch.nn.functional.pad."""
