@@ -6,8 +6,8 @@ from typing import Any
 
 from jtorch._base.layout import sparse_coo, strided
 from jtorch._library.namespaces import ops
+from jtorch.masked.maskedtensor import places
 from jtorch.masked.maskedtensor.core import data_of, is_masked_tensor, masks_match, tensors_match, wrapped
-from jtorch.masked.maskedtensor.places import Stored
 from jtorch.tensor import Tensor
 
 BINARY_NAMES = """
@@ -45,10 +45,10 @@ def _of_data(func: Any, args: list) -> Tensor:
     first, second = args[:2]
     if not isinstance(first, Tensor) or first.layout is strided:
         return func(*args)
-    stored, other = Stored(first), second
+    stored, other = places.Stored(first), second
     if isinstance(second, Tensor) and second.layout is first.layout:
         _check_places(first, second)
-        other = Stored(second).values
+        other = places.Stored(second).values
     return stored.rebuilt(func(stored.values, other, *args[2:]))
 
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 from jtorch._api import functions as torch
 from jtorch._base import warned
 from jtorch._base.layout import sparse_coo, sparse_csr, strided
-from jtorch.autograd.function import Function
 from jtorch.dtype import named
+from jtorch.masked.maskedtensor import functions
 from jtorch.masked.maskedtensor.text import text_of
 from jtorch.tensor import Tensor
 
@@ -67,13 +67,13 @@ class MaskedTensor(Tensor):
 
     @staticmethod
     def _from_values(data: Tensor, mask: Tensor) -> MaskedTensor:
-        return Constructor.apply(data, mask)
+        return functions.Constructor.apply(data, mask)
 
     # ------------------------------------------------------------ parts
 
     def get_data(self) -> Tensor:
         """Return the data. Gradients flow through the result, masked."""
-        return GetData.apply(self)
+        return functions.GetData.apply(self)
 
     def get_mask(self) -> Tensor:
         """Return the mask itself."""
@@ -219,32 +219,3 @@ def without_rule(first: str) -> str:
     return (f"{first}\nIf you would like this operator to be supported, please file an issue for a feature request at "
             "https://github.com/pytorch/maskedtensor/issues with a minimal reproducible code snippet.\nIn the case that the "
             "semantics for the operator are not trivial, it would be appreciated to also include a proposal for the semantics.")
-
-
-class Constructor(Function):
-    """The differentiable constructor, whose gradient is the masked tensor's."""
-
-    @staticmethod
-    def forward(ctx: Any, data: Tensor, mask: Tensor) -> MaskedTensor:      # type: ignore[override]
-        """See Function.forward."""
-        return MaskedTensor(data, mask)
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:        # type: ignore[override]
-        """See Function.backward."""
-        return grad_output, None
-
-
-class GetData(Function):
-    """Reads the data. Its gradient is masked."""
-
-    @staticmethod
-    def forward(ctx: Any, input: MaskedTensor) -> Tensor:      # type: ignore[override]
-        """See Function.forward."""
-        ctx.mask = input._masked_mask
-        return input._masked_data.detach()
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:        # type: ignore[override]
-        """See Function.backward."""
-        return grad_output if is_masked_tensor(grad_output) else MaskedTensor(grad_output, ctx.mask)

@@ -6,7 +6,7 @@ from typing import Any
 from jtorch._api import functions as torch
 from jtorch._base.layout import sparse_coo, sparse_csr, strided
 from jtorch.autograd.function import Function
-from jtorch.masked.maskedtensor import core
+from jtorch.masked.maskedtensor import functions
 from jtorch.masked.maskedtensor.core import MaskedTensor, data_of, is_masked_tensor, mask_of
 from jtorch.tensor import Tensor
 
@@ -84,7 +84,7 @@ def chosen(cond: Tensor, input: Any, other: Any) -> MaskedTensor:
     return MaskedTensor(torch.where(cond, data_of(input), data_of(other)), torch.where(cond, *masks))
 
 
-class Constructor(core.Constructor):
+class Constructor(functions.Constructor):
     """Wraps the result of a reduction. Its gradient has no mask, since the operators of the reduction see no masked tensors."""
 
     @staticmethod

@@ -10,8 +10,8 @@ from jtorch._api.creation import tensor
 from jtorch._base import warned
 from jtorch.dtype import named
 from jtorch.masked._ops import function
+from jtorch.masked.maskedtensor import layouts
 from jtorch.masked.maskedtensor.core import MaskedTensor, is_masked_tensor, without_rule
-from jtorch.masked.maskedtensor.layouts import Constructor
 from jtorch.tensor import Tensor
 
 REDUCE_NAMES = "sum mean amin amax argmin argmax prod all norm var std".split()
@@ -33,12 +33,12 @@ def _whole(name: str, input: MaskedTensor) -> MaskedTensor:
     data, mask = input.get_data(), input.get_mask()
     reduce = _all if name == "all" else function(name)
     if not input.is_sparse:
-        return Constructor.apply(reduce(data, mask=mask), torch.any(mask))
+        return layouts.Constructor.apply(reduce(data, mask=mask), torch.any(mask))
     values, mask = data.values(), mask.values()
     made = reduce(values, mask=mask)
     if name in ("argmin", "argmax") and input.is_sparse_coo():
         made = _place(data, int(made))
-    return Constructor.apply(made, torch.any(mask))
+    return layouts.Constructor.apply(made, torch.any(mask))
 
 
 def _place(data: Tensor, number: int) -> Tensor:
@@ -58,7 +58,8 @@ def _along(name: str, input: MaskedTensor, dim: Any, keepdim: bool = False, dtyp
         raise TypeError("Input to reduce_dim must be a MaskedTensor")
     mask = input.get_mask()
     reduce: Callable = _all if name == "all" else function(name)
-    return Constructor.apply(reduce(input.get_data(), dim=dim, keepdim=keepdim, dtype=dtype, mask=mask), _any(mask, dim, keepdim))
+    made = reduce(input.get_data(), dim=dim, keepdim=keepdim, dtype=dtype, mask=mask)
+    return layouts.Constructor.apply(made, _any(mask, dim, keepdim))
 
 
 def reduction(name: str) -> Callable:

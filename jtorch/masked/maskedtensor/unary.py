@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch._library.namespaces import ops
+from jtorch.masked.maskedtensor import places
 from jtorch.masked.maskedtensor.core import data_of, wrapped
-from jtorch.masked.maskedtensor.places import Stored
 from jtorch.tensor import Tensor
 
 UNARY_NAMES = """
@@ -30,7 +30,7 @@ def _unary(func: Any, inplace: bool) -> Callable:
         if any([isinstance(a, Tensor) for a in args[1:]]):
             raise TypeError("MaskedTensor unary ops do not support additional Tensor arguments")
         target = args[0]
-        stored = Stored(data_of(target))
+        stored = places.Stored(data_of(target))
         made = stored.rebuilt(func(stored.values, *args[1:]))
         if not inplace:
             return wrapped(made, target._masked_mask)
