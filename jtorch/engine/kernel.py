@@ -205,7 +205,7 @@ class Kernel:
         if self.foreign:
             arrays = [put(np.asarray(a), self.outs[0].device) if k in self.foreign and a.__class__ is not np.ndarray else a
                       for k, a in enumerate(arrays)]
-        is_first = self.runs == 1 and bool(self.outs) and devices.spans_processes(self.outs[0].device)
+        is_first = self.runs == 1 and bool(self.outs) and self.outs[0].device.type == "mesh"
         try:
             with jax.enable_x64(True), wait.first_run() if is_first else wait.NOTHING:
                 out = self.compiled(*arrays)

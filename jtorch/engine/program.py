@@ -383,7 +383,7 @@ class Program:
             if shared:
                 arrays = self._unshared(arrays)
         packed = self.packed if self.stays else [put(x, self.device) for x in self.packed]
-        with wait.first_run() if self.runs == 1 and devices.spans_processes(self.device) else wait.NOTHING:
+        with wait.first_run() if self.runs == 1 and self.device.type == "mesh" else wait.NOTHING:
             self.executable.run(packed, arrays, results)
             if self.is_of_virtual_devices:
                 wait.for_all(results)

@@ -56,12 +56,12 @@ class _FirstRuns:
 
 
 def surround_first_runs(make: Any) -> None:
-    """Set a function that makes the context of each program's first run on a mesh of several processes. See ``job``."""
+    """Set a function that makes the context of each program's first run on a mesh. See ``job``."""
     _FirstRuns.surround = staticmethod(make)
 
 
 def first_run() -> Any:
-    """Return the context of a program's first run on a mesh of several processes."""
+    """Return the context of a program's first run on a mesh."""
     return _FirstRuns.surround()
 
 
