@@ -89,7 +89,7 @@ class Host:
     def _fail(self, text: str) -> None:
         if self.failure is None:
             self.failure = text
-        for link, rank in list(self._links.items()):
+        for link, rank in self._from_last_rank():
             if rank in self._said:
                 _send(link, ("error", self.failure))
             _send(self._watchers[rank], ("error", self.failure))
@@ -101,8 +101,12 @@ class Host:
             self._fail(answer[1])
             return
         self._said.clear()
-        for link in self._links:
+        for link, _ in self._from_last_rank():
             _send(link, answer)
+
+    def _from_last_rank(self) -> list[tuple[Connection, int]]:
+        """Return the connections, rank 0's last: with its answer rank 0 may end, and this thread with it."""
+        return sorted(self._links.items(), key=lambda item: -item[1])
 
 
 def _send(link: Connection, message: tuple) -> None:

@@ -57,9 +57,9 @@ def run(case, rank):
         dist.destroy_process_group()
         sys.exit()
     elif case == "dies before" and rank == 1:
-        os._exit(3)
+        os._exit(0)         # At another status the launcher would end rank 0 at once.
     elif case == "dies during" and rank == 1:
-        runtime.job.running = lambda: os._exit(3)
+        runtime.job.running = lambda: os._exit(0)
     x.full_tensor()
 
 
