@@ -1,22 +1,24 @@
 """Measure which mutants each lane of the tests kills: ``python -m tools.mutants WORK``.
 
-The tool draws mutants by a fixed seed and copies the tree into the folder WORK. It runs each lane once to record which
-tests reach which mutant. For each mutant it then runs the tests that reach it, lane after lane, until one fails. WORK keeps
-all results, so a run that was stopped goes on from there.
+The tool draws mutants by a fixed seed and copies the tree into the folder WORK. Lane after lane, it runs the lane once to record
+which tests reach which mutant. On each mutant that is alive it then runs the tests that reach it, until one fails. WORK keeps all
+results, so a run that was stopped goes on from there.
 """
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import queue
+import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -27,6 +29,7 @@ from tools.mutants.sites import Mutant, draw
 ROOT = Path(__file__).resolve().parent.parent.parent
 AREAS = ["jtorch/tape.py", "jtorch/storage.py", "jtorch/dispatch", "jtorch/_backward", "jtorch/engine", "jtorch/ops",
          "jtorch/_optimizers", "jtorch/nn"]
+RESULTS = "results.jsonl"
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 
@@ -48,101 +51,93 @@ class Tree:
         """Return the folder of the environment's packages."""
         return next((self.path / ".venv" / "lib").glob("python3*")) / "site-packages"
 
-    def pytest(self, lane: Lane, more: Iterable[str], env: dict[str, str], timeout: float | None = None) -> tuple[int, str]:
-        """Run pytest in this tree as the lane does; return its status and what it printed."""
+    def pytest(self, lane: Lane, more: Iterable[str], env: dict[str, str], timeout: int | None = None) -> tuple[int, str]:
+        """Run pytest in this tree as the lane does; return its status and what it printed.
+
+        ``timeout`` is in seconds of CPU time, so that other work on the machine does not matter, and in 6 times as many of real
+        time.
+        """
         programs = self.path / ".venv" / "bin"
         path = f"{programs}:{os.environ['PATH']}"
         environment = {**os.environ, "PYTHONPATH": str(self.path), "PATH": path, "MPLBACKEND": "Agg",
                        "PYTHONDONTWRITEBYTECODE": "", **lane.env, **env}
         command = [str(programs / "python"), "-m", "pytest", "-q", "-p", "tools.mutants.plugin", "-p", "no:cacheprovider", *more]
-        done = subprocess.run(command, cwd=self.path, env=environment, text=True, timeout=timeout, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        limit = None if timeout is None else functools.partial(resource.setrlimit, resource.RLIMIT_CPU, (timeout, timeout))
+        done = subprocess.run(command, cwd=self.path, env=environment, text=True, timeout=timeout and 6 * timeout, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=limit)
         return done.returncode, done.stdout
 
 
-def record(work: Path, mutants: list[Mutant]) -> None:
-    """Run each lane once on an instrumented tree; keep who reached what, and which tests failed."""
+def record(work: Path, mutants: list[Mutant], lane: Lane) -> None:
+    """Run a lane once on an instrumented tree, unless it has run; keep who reached what, and which tests failed."""
+    folder, log = work / "hits" / lane.name, work / f"{lane.name}.log"
+    if log.exists():
+        return
     tree = Tree(work / "instrumented")
     if not (tree.site_packages / "mutant_hits.pth").exists():
         hits.instrument(tree.path, tree.site_packages, mutants)
-    for lane in LANES:
-        folder, log = work / "hits" / lane.name, work / f"{lane.name}.log"
-        if log.exists():
-            continue
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        start = time.monotonic()
-        _, printed = tree.pytest(lane, [*lane.arguments, "-n", str(os.cpu_count())], {"MUTANT_HITS": str(folder)})
-        log.write_text(printed)
-        print(f"{lane.name}: recorded in {time.monotonic() - start:.0f} s", flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    start = time.monotonic()
+    _, printed = tree.pytest(lane, [*lane.arguments, "-n", str(os.cpu_count())], {"MUTANT_HITS": str(folder)})
+    log.write_text(printed)
+    print(f"{lane.name}: recorded in {time.monotonic() - start:.0f} s", flush=True)
 
 
 class Trial:
-    """The run of all mutants through all lanes."""
+    """The run of mutants through one lane.
 
-    def __init__(self, work: Path, mutants: list[Mutant]):
-        self.work, self.mutants, self.results = work, mutants, work / "results.jsonl"
+    Args:
+        work: the folder of the trees and the results.
+        mutants: all mutants.
+        lane: the lane, which is recorded.
+        most: the largest number of tests to run for a mutant. If more tests reach it, a sample is drawn.
+
+    """
+
+    def __init__(self, work: Path, mutants: list[Mutant], lane: Lane, most: int):
+        self.work, self.mutants, self.lane, self.most = work, mutants, lane, most
         self.everywhere = hits.at_import(ROOT, mutants)
-        self.hits = {lane.name: hits.read(work / "hits" / lane.name) for lane in LANES}
-        self.failing = {lane.name: set(FAILED.findall((work / f"{lane.name}.log").read_text())) for lane in LANES}
+        self.hits = hits.read(work / "hits" / lane.name)
+        self.known = hits.read(work / "hits" / lane.after) if lane.after else {}
+        self.failing = set(FAILED.findall((work / f"{lane.name}.log").read_text()))
         self.lock = threading.Lock()
 
-    def tests(self, number: int, lane: Lane) -> list[str] | None:
-        """Return the tests of a lane that reach a mutant; None stands for all of them."""
-        found = self.hits[lane.name][number]
+    def tests(self, number: int) -> list[str]:
+        """Return the tests that are run on a mutant."""
+        found, known = self.hits.get(number, set()), self.known.get(number, set())
         if number in self.everywhere or "" in found:
-            return None
-        known = self.hits[lane.after][number] if lane.after else set()
-        return sorted(found - known - self.failing[lane.name])
+            found, known = set().union(*self.hits.values()), set().union(*self.known.values())
+        left = sorted(found - known - self.failing - {""})
+        return left if len(left) <= self.most else sorted(random.Random(number).sample(left, self.most))
 
-    def try_mutant(self, number: int, tree: Tree) -> dict:
-        """Return the first lane whose tests fail with the mutant, and the test that failed."""
-        mutant, start = self.mutants[number], time.monotonic()
+    def try_mutant(self, number: int, tree: Tree) -> str | None:
+        """Return the test that fails with the mutant, or "time-out"; None if all pass."""
+        tests = self.tests(number)
+        if not tests:
+            return None
+        mutant = self.mutants[number]
         original = (tree.path / mutant.path).read_bytes()
+        chosen = self.work / f"only-{number}"
+        chosen.write_text("\n".join(tests))
+        options = [a for a in self.lane.arguments if a.startswith("-")]
+        files = sorted({t.partition("::")[0] for t in tests})
         mutant.write(tree.path)
         try:
-            for lane in LANES:
-                failed = self._fails(number, lane, tree)
-                if failed:
-                    return {"mutant": number, "lane": lane.name, "test": failed, "seconds": round(time.monotonic() - start)}
-            return {"mutant": number, "lane": None, "test": None, "seconds": round(time.monotonic() - start)}
-        finally:
-            (tree.path / mutant.path).write_bytes(original)
-
-    def _fails(self, number: int, lane: Lane, tree: Tree) -> str | None:
-        tests = self.tests(number, lane)
-        if tests == []:
-            return None
-        where, env = list(lane.arguments), {}
-        if tests is not None:
-            chosen = self.work / f"only-{number}"
-            chosen.write_text("\n".join(tests))
-            env["MUTANT_ONLY"] = str(chosen)
-            where = [a for a in where if a.startswith("-")] + sorted({t.partition("::")[0] for t in tests})
-        else:
-            where = [self._near(number), *where, *[f"--deselect={test}" for test in self.failing[lane.name]]]
-        try:
-            status, printed = tree.pytest(lane, [*where, "-x", "--tb=no"], env, timeout=lane.timeout)
+            status, printed = tree.pytest(self.lane, [*options, *files, "-x", "--tb=no"], {"MUTANT_ONLY": str(chosen)},
+                                          self.lane.timeout)
         except subprocess.TimeoutExpired:
             return "time-out"
-        if status in (0, 5):
-            return None
+        finally:
+            (tree.path / mutant.path).write_bytes(original)
         found = FAILED.search(printed)
-        return found.group(1) if found else f"exit {status}: {printed[-200:]}"
+        return None if status in (0, 5) else found.group(1) if found else f"exit {status}: {printed[-200:]}"
 
-    def _near(self, number: int) -> str:
-        """Return the folder of tests that most likely kills a mutant that all tests reach."""
-        folder = self.mutants[number].path.split("/")[1].strip("_")
-        folders = {"optimizers": "tests/optim", "nn": "tests/nn", "ops": "tests/ops", "engine": "tests/engine"}
-        return folders.get(folder, "tests/core")
-
-    def run(self, jobs: int) -> None:
-        """Try the mutants that have no result yet, ``jobs`` at a time."""
-        known = {r["mutant"] for r in self.read()}
+    def run(self, numbers: list[int], jobs: int) -> None:
+        """Try these mutants, ``jobs`` at a time."""
         waiting: queue.Queue[int] = queue.Queue()
-        for number in sorted(range(len(self.mutants)), key=lambda n: n in self.everywhere):
-            if number not in known:
-                waiting.put(number)
+        for number in sorted(numbers, key=lambda n: len(self.tests(n))):
+            waiting.put(number)
         workers = [threading.Thread(target=self._work, args=(waiting, self.work / f"job{n}")) for n in range(jobs)]
         for worker in workers:
             worker.start()
@@ -156,26 +151,34 @@ class Trial:
                 number = waiting.get_nowait()
             except queue.Empty:
                 return
-            result = self.try_mutant(number, tree)
-            with self.lock, open(self.results, "a") as file:
+            start = time.monotonic()
+            failed = self.try_mutant(number, tree)
+            result = {"mutant": number, "lane": self.lane.name, "test": failed, "seconds": round(time.monotonic() - start)}
+            with self.lock, open(self.work / RESULTS, "a") as file:
                 file.write(json.dumps(result) + "\n")
             print(number, self.mutants[number], result, flush=True)
 
-    def read(self) -> list[dict]:
-        """Return the results so far."""
-        return [json.loads(line) for line in self.results.read_text().splitlines()] if self.results.exists() else []
+
+def results_in(work: Path) -> dict[str, dict[int, str | None]]:
+    """Return, by lane and mutant, the test that failed."""
+    found: dict[str, dict[int, str | None]] = {lane.name: {} for lane in LANES}
+    if (work / RESULTS).exists():
+        for line in (work / RESULTS).read_text().splitlines():
+            result = json.loads(line)
+            found[result["lane"]][result["mutant"]] = result["test"]
+    return found
 
 
-def table(trial: Trial) -> str:
-    """Return the results as Markdown: killed by lane, then each survivor."""
-    results = trial.read()
-    killed = Counter(r["lane"] for r in results)
-    lines = ["| lane | mutants killed | in all |", "|---|---|---|"]
-    total = 0
-    for lane in LANES:
-        total += killed[lane.name]
-        lines.append(f"| {lane.name} | {killed[lane.name]} | {total} of {len(results)} |")
-    alive = [f"- `{trial.mutants[r['mutant']]}`" for r in sorted(results, key=lambda r: r["mutant"]) if r["lane"] is None]
+def table(mutants: list[Mutant], results: dict[str, dict[int, str | None]]) -> str:
+    """Return the results as Markdown: killed by lane, then each survivor of all lanes that ran."""
+    lines = ["| lane | mutants tried | killed | in all |", "|---|---|---|---|"]
+    killed: set[int] = set()
+    for lane, tried in results.items():
+        if tried:
+            now = {number for number, test in tried.items() if test is not None}
+            killed |= now
+            lines.append(f"| {lane} | {len(tried)} | {len(now)} | {len(killed)} of {len(mutants)} |")
+    alive = [f"- `{mutant}`" for number, mutant in enumerate(mutants) if number not in killed]
     return "\n".join([*lines, "", "Survivors:", "", *alive])
 
 
@@ -186,14 +189,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=48)
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--last", choices=[lane.name for lane in LANES], default=LANES[-1].name, help="the last lane to run")
+    parser.add_argument("--most", type=int, default=1000, help="the largest number of tests for a mutant in a lane")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     work = given.work.resolve()
     mutants = draw(ROOT, AREAS, given.count, given.seed)
-    record(work, mutants)
-    trial = Trial(work, mutants)
-    trial.run(given.jobs)
-    print(table(trial))
+    for lane in LANES:
+        results = results_in(work)
+        killed = {number for tried in results.values() for number, test in tried.items() if test is not None}
+        left = [number for number in range(len(mutants)) if number not in killed and number not in results[lane.name]]
+        record(work, mutants, lane)
+        Trial(work, mutants, lane, given.most).run(left, given.jobs)
+        if lane.name == given.last:
+            break
+    print(table(mutants, results_in(work)))
     return 0
 
 

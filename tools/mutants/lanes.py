@@ -11,7 +11,7 @@ class Lane:
     name: str
     arguments: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
-    timeout: float = 3600.0     # seconds; a mutant with a hang counts as killed
+    timeout: int = 900            # seconds of CPU time; a mutant with a hang counts as killed
     after: str = ""             # The lane leaves out the tests of this lane.
 
 
