@@ -208,7 +208,7 @@ def acosh_(input: Tensor) -> Tensor:
 def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
     """Return means of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_avg_pool1d."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> builtins.tuple[Tensor, Tensor]:
-    """The maxima and where they are. See torch.nn.functional.adaptive_max_pool1d."""
+    """Return the maxima and where they are. See torch.nn.functional.adaptive_max_pool1d."""
 def add(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """Add ``alpha`` times ``other``. See torch.add."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
@@ -230,7 +230,7 @@ def adjoint(input: Tensor) -> Tensor:
 def affine_grid_generator(theta: Tensor, size: Any, align_corners: builtins.bool) -> Tensor:
     """See torch.nn.functional.affine_grid."""
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """What torch.alias shows, as a copy. See torch.alias_copy."""
+    """Return a copy of the result of torch.alias. See torch.alias_copy."""
 def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Return whether all elements are true (uint8 for uint8). See torch.all."""
 def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
@@ -325,7 +325,7 @@ def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True,
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
     """See torch.nn.functional.batch_norm."""
 def batch_norm_update_stats(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: builtins.float) -> builtins.tuple[Tensor, Tensor]:
-    """The mean and the biased variance of each channel; the running ones are updated. See torch.nn.functional.batch_norm."""
+    """Return each channel's mean and biased variance, and update the running ones. See torch.nn.functional.batch_norm."""
 def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Draw zeros and ones; ``input`` (or ``p``) is the probability of 1. See torch.bernoulli."""
 bfloat16: _dtype
@@ -503,7 +503,7 @@ def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
 def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
     """Return the diagonal of two dims as the last dim. See torch.diagonal."""
 def diagonal_copy(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
-    """What torch.diagonal shows, as a copy. See torch.diagonal_copy."""
+    """Return a copy of the result of torch.diagonal. See torch.diagonal_copy."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """Return ``input`` with a diagonal replaced. See torch.diagonal_scatter."""
 def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -533,7 +533,7 @@ def eig(*args: Any, **kwargs: Any) -> Any:
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
     """Do nn.functional.embedding with torch.embedding's arguments; ``padding_idx`` -1 means None."""
 def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: builtins.bool = False, mode: builtins.int = 0, sparse: builtins.bool = False, per_sample_weights: Tensor | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The sums, means or maxima of bags; and the bag of each index, the bags' sizes, and the maxima's rows."""
+    """Return the sums, means or maxima of bags; and the bag of each index, the bags' sizes, and the maxima's rows."""
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: builtins.float, norm_type: builtins.float) -> Tensor:
     """Scale the rows at ``indices`` down to ``max_norm`` in place, as nn.functional.embedding does first."""
 @overload
@@ -569,7 +569,7 @@ def exp_(input: Tensor) -> Tensor:
 def expand_copy(input: Tensor, *size: builtins.int, implicit: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
 def expand_copy(input: Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Tensor | None = None) -> Tensor:
-    """What torch.expand shows, as a copy. See torch.expand_copy."""
+    """Return a copy of the result of torch.expand. See torch.expand_copy."""
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return e raised to each element, minus 1, exact for small ones. See torch.expm1."""
 def expm1_(input: Tensor) -> Tensor:
@@ -1019,7 +1019,7 @@ def permute(input: Tensor, dims: Sequence[builtins.int]) -> Tensor:
 def permute_copy(input: Tensor, *dims: builtins.int, out: Tensor | None = None) -> Tensor: ...
 @overload
 def permute_copy(input: Tensor, dims: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
-    """What torch.permute shows, as a copy. See torch.permute_copy."""
+    """Return a copy of the result of torch.permute. See torch.permute_copy."""
 pi: builtins.float
 def pinverse(input: Tensor, rcond: builtins.float = 1e-15, *, out: Tensor | None = None) -> Tensor:
     """Return the Moore-Penrose inverse. See torch.pinverse."""
@@ -1131,7 +1131,7 @@ def segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """Return one index of a dim, which goes. See torch.select."""
 def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """What torch.select shows, as a copy. See torch.select_copy."""
+    """Return a copy of the result of torch.select. See torch.select_copy."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """Return ``input`` with ``select(dim, index)`` replaced. See torch.select_scatter."""
 def selu(input: Tensor) -> Tensor:
@@ -1177,11 +1177,11 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sinh_(input: Tensor) -> Tensor:
     """Return the hyperbolic sine. See torch.sinh."""
 def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
-    """What torch.slice shows, as a copy. See torch.slice_copy."""
+    """Return a copy of the result of torch.slice. See torch.slice_copy."""
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """Return ``input`` with a slice of a dim replaced. See torch.slice_scatter."""
 def slogdet(input: Tensor, *, out: Any = None) -> Any:
-    """The determinant's sign and the logarithm of its magnitude. See torch.slogdet."""
+    """Return the determinant's sign and the logarithm of its magnitude. See torch.slogdet."""
 def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return exp of the input, scaled to sum 1 along ``dim``. See torch.softmax."""
 def solve(*args: Any, **kwargs: Any) -> Any:
@@ -1200,7 +1200,7 @@ def split_copy(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *
 def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Return parts of given sizes. See torch.split."""
 def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """What torch.split_with_sizes shows, as a copy. See torch.split_with_sizes_copy."""
+    """Return a copy of the result of torch.split_with_sizes. See torch.split_with_sizes_copy."""
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the square root. See torch.sqrt."""
 def sqrt_(input: Tensor) -> Tensor:
@@ -1212,7 +1212,7 @@ def square_(input: Tensor) -> Tensor:
 def squeeze(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
     """Return dims of size 1 dropped. See torch.squeeze."""
 def squeeze_copy(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, out: Tensor | None = None) -> Tensor:
-    """What torch.squeeze shows, as a copy. See torch.squeeze_copy."""
+    """Return a copy of the result of torch.squeeze. See torch.squeeze_copy."""
 def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return tensors of one shape joined along a new dim. See torch.stack."""
 def std(input: Tensor, dim: builtins.bool | builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
@@ -1239,7 +1239,7 @@ def symeig(*args: Any, **kwargs: Any) -> Any:
 def t(input: Tensor) -> Tensor:
     """Return a matrix transposed, or a vector unchanged. See torch.t."""
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """What torch.t shows, as a copy. See torch.t_copy."""
+    """Return a copy of the result of torch.t. See torch.t_copy."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the elements at flat indices. See torch.take."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1272,7 +1272,7 @@ def trace(input: Tensor) -> Tensor:
 def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Return two dims swapped. See torch.transpose."""
 def transpose_copy(input: Tensor, dim0: builtins.int, dim1: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """What torch.transpose shows, as a copy. See torch.transpose_copy."""
+    """Return a copy of the result of torch.transpose. See torch.transpose_copy."""
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor:
     """Return the integral of ``y`` along ``dim`` by the trapezoidal rule. See torch.trapezoid."""
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor:
@@ -1300,11 +1300,11 @@ uint8: _dtype
 def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Return a selection for each index of a dim. See torch.unbind."""
 def unbind_copy(input: Tensor, dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """What torch.unbind shows, as a copy. See torch.unbind_copy."""
+    """Return a copy of the result of torch.unbind. See torch.unbind_copy."""
 def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
     """Split one dim into several. See torch.unflatten."""
 def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """What torch.unfold shows, as a copy. See torch.unfold_copy."""
+    """Return a copy of the result of torch.unfold. See torch.unfold_copy."""
 def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
     """Return the distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
 def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
@@ -1318,7 +1318,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], 
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
     """Insert a dim of size 1. See torch.unsqueeze."""
 def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """What torch.unsqueeze shows, as a copy. See torch.unsqueeze_copy."""
+    """Return a copy of the result of torch.unsqueeze. See torch.unsqueeze_copy."""
 def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
     """Return the Vandermonde matrix of a vector. See torch.vander."""
 def var(input: Tensor, dim: builtins.bool | builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
@@ -1330,13 +1330,13 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def view_as_complex(input: Tensor) -> Tensor:
     """Return the last dim of two real elements as complex elements. See torch.view_as_complex."""
 def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """What torch.view_as_complex shows, as a copy. See torch.view_as_complex_copy."""
+    """Return a copy of the result of torch.view_as_complex. See torch.view_as_complex_copy."""
 def view_as_real(input: Tensor) -> Tensor:
     """Return complex elements as a last dim of two real ones. See torch.view_as_real."""
 def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """What torch.view_as_real shows, as a copy. See torch.view_as_real_copy."""
+    """Return a copy of the result of torch.view_as_real. See torch.view_as_real_copy."""
 def view_copy(input: Tensor, size: Any = None, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
-    """A copy in another shape, or of the same bytes as another dtype. See torch.view_copy."""
+    """Return a copy in another shape, or of the same bytes as another dtype. See torch.view_copy."""
 def vsplit(input: Any, indices_or_sections: Any) -> Any:
     """Return parts along rows. See torch.vsplit."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:

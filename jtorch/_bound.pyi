@@ -1143,7 +1143,7 @@ class Bound:
     def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
         """Return ``input`` with a slice of a dim replaced. See torch.slice_scatter."""
     def slogdet(self) -> Any:
-        """The determinant's sign and the logarithm of its magnitude. See torch.slogdet."""
+        """Return the determinant's sign and the logarithm of its magnitude. See torch.slogdet."""
     def smm(self, *args: Any, **kwargs: Any) -> Any:
         """The tensor in another layout, or with a sparse one. See torch.Tensor.smm."""
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:

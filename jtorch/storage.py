@@ -54,7 +54,7 @@ class Storage:
     exported = False        # a NumPy array has shared the memory, so it may not grow
     copied: Any = None      # the value of the last copy of the host memory
     sliced = 0              # counts the rows that indices have read
-    offsets: dict[tuple, int] | None = None      # maps the length of a slice of rows to the first offset seen
+    offsets: dict[tuple, int] | None = None      # maps (step, count) of a slice of rows to its first start
     parts: set[tuple] | None = None     # the slices of other dims that were read: see ``_is_taken_apart`` in _api/indexing.py
     places: set[tuple] | None = None    # the first geometries that were written: see ``_is_written_at_once``
     rows: Any = None        # the geometry that all rows share, once many were read: see ``_part_of`` in _api/indexing.py

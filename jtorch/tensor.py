@@ -285,7 +285,7 @@ class Tensor(Bound):
         _record_leaf(self, value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Start (or stops) recording operations on this leaf. See torch.Tensor.requires_grad_."""
+        """Start or stop recording operations on this leaf. See torch.Tensor.requires_grad_."""
         _record_leaf(self, requires_grad)
         return self
 

@@ -100,14 +100,14 @@ def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any,
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
-    """The maxima and where they are. See torch.nn.functional.adaptive_max_pool1d."""
+    """Return the maxima and where they are. See torch.nn.functional.adaptive_max_pool1d."""
     return nn_functions.adaptive_max_pool1d(input, output_size, return_indices=True)      # type: ignore[return-value]
 
 
 def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
                   sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
                   padding_idx: int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The sums, means or maxima of bags; and the bag of each index, the bags' sizes, and the maxima's rows.
+    """Return the sums, means or maxima of bags; and the bag of each index, the bags' sizes, and the maxima's rows.
 
     See torch.nn.functional.embedding_bag, which gives the first alone.
     """
@@ -144,7 +144,7 @@ def _rows_of_maxima(weight: np.ndarray, named: np.ndarray, bags: list[np.ndarray
 
 def batch_norm_update_stats(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
                             momentum: float) -> tuple[Tensor, Tensor]:
-    """The mean and the biased variance of each channel; the running ones are updated. See torch.nn.functional.batch_norm."""
+    """Return each channel's mean and biased variance, and update the running ones. See torch.nn.functional.batch_norm."""
     dims = [d for d in range(input.dim()) if d != 1]
     var, mean = functions.var_mean(input, dims, correction=0)
     count = input.numel() // input.shape[1]

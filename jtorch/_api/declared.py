@@ -162,7 +162,7 @@ is_set_to: self Tensor, tensor Tensor
 type_as: self Tensor, other Tensor
 sparse_mask: self Tensor, mask Tensor
 """
-# Arguments that choose a kernel, and that the function here has not.
+# Arguments that choose PyTorch's kernel, and that jtorch's function lacks.
 LEFT_OUT = {("group_norm", "cudnn_enabled"), ("layer_norm", "cudnn_enable")}
 
 
@@ -240,7 +240,7 @@ def fit(name: str, declared: Sequence[Parameter], args: tuple, kwargs: dict[str,
         given[_own_name(name, declared, key)] = value
     lacking = [f'"{p.name}"' for p in declared if not p.optional and p.name not in given]
     if lacking:
-        plural = "s" * (len(lacking) == 1)      # so it is in PyTorch
+        plural = "s" * (len(lacking) == 1)      # PyTorch writes "arguments" for one, and "argument" for several
         raise Refused(f"{name}() missing {len(lacking)} required positional argument{plural}: {', '.join(lacking)}")
     for at, p in enumerate(declared, 1):
         if p.name in given and not p.takes(given[p.name]):

@@ -295,8 +295,8 @@ def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
     return part if part is not None else call_view(call_of(OPS["slice"], (T, dim, start, max(stop, start), step)), (t,))
 
 
-MANY = 64       # rows per storage that recorded calls read; later rows are sliced by NumPy
-PARTS = 8       # slices of other dims per storage that recorded calls read; one recurring slice stays a call
+MANY = 64       # rows of a storage that recorded calls read; NumPy slices later rows, so a larger value records more calls
+PARTS = 8       # different slices of a storage's other dims that recorded calls read, see MANY
 
 
 def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor | None:
@@ -700,7 +700,7 @@ def bind() -> None:
             "fill_": fill_}
     put(functions, ours, replaces=True)
     put(Tensor, ours, replaces=True)
-    getitem.__name__, setitem.__name__ = "__getitem__", "__setitem__"       # what __torch_function__ is shown
+    getitem.__name__, setitem.__name__ = "__getitem__", "__setitem__"       # __torch_function__ sees these names
     put(Tensor, {"__getitem__": getitem, "__setitem__": setitem, "__delitem__": delitem, "copy_": copy_})
     put(Tensor, {name: _property_of_view(name) for name in ("T", "mT", "H", "mH", "real", "imag")})
 

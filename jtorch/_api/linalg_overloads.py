@@ -70,7 +70,7 @@ def _with_old_tolerance(function: Callable, old: str) -> Callable:
 
 
 def slogdet(input: Tensor, *, out: Any = None) -> Any:
-    """The determinant's sign and the logarithm of its magnitude. See torch.slogdet."""
+    """Return the determinant's sign and the logarithm of its magnitude. See torch.slogdet."""
     return return_type("slogdet", ("sign", "logabsdet"))(functions.linalg.slogdet(input, out=out))
 
 

@@ -153,7 +153,7 @@ def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int |
 
 
 def view_copy(input: Tensor, size: Any = None, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
-    """A copy in another shape, or of the same bytes as another dtype. See torch.view_copy."""
+    """Return a copy in another shape, or of the same bytes as another dtype. See torch.view_copy."""
     if dtype is None and not isinstance(size, dtypes.dtype):
         return overridden.view_copy(input, size, out=out)
     shown = view(input, dtype=size if dtype is None else dtype)

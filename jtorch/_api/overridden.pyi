@@ -87,7 +87,7 @@ def alpha_dropout(input: Tensor, p: builtins.float, train: Any, inplace: builtin
 def as_strided_(input: Tensor, *args: Any, **named: Any) -> Any:
     """The tensor shown with other strides, in place. See torch.Tensor.as_strided_."""
 def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """What torch.as_strided shows, as a copy. See torch.as_strided_copy."""
+    """Return a copy of the result of torch.as_strided. See torch.as_strided_copy."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return ``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
 def atleast_1d(input: Tensor) -> Tensor:
@@ -256,7 +256,7 @@ def view(input: Tensor, size: Sequence[builtins.int]) -> Tensor:
 def view_copy(input: Tensor, *size: builtins.int, out: Tensor | None = None) -> Tensor: ...
 @overload
 def view_copy(input: Tensor, size: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
-    """What torch.view shows, as a copy. See torch.view_copy."""
+    """Return a copy of the result of torch.view. See torch.view_copy."""
 def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
     """Return parts along rows. See torch.vsplit."""
 def where(condition: Tensor, input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:

@@ -176,7 +176,7 @@ def _as_called(func: FunctionType, given: dict[str, Any]) -> tuple[tuple, dict]:
 
 
 def _by_position(func: FunctionType, args: list, kwargs: dict) -> tuple[tuple, dict]:
-    """The arguments by position, as far as the last one that is no default."""
+    """Return the arguments, all by position up to the last one that is not a default."""
     rest = list(parameters_of(as_written(func)).values())[len(args):]
     last = max([i for i, p in enumerate(rest) if p.name in kwargs])
     if any([p.kind is p.KEYWORD_ONLY or p.name == GUARD for p in rest[:last + 1]]):
@@ -316,7 +316,7 @@ def _is_ours(member: Any) -> bool:
 # ---------------------------------------------------------------- interception of functions by their code objects
 
 _ENTRY = "asks first"       # the name of intercepting code objects
-# Each intercepted function has an entry: (function, copy with the original code, code that asks first).
+# Each intercepted function has an entry: (function, copy with the original code, code that checks for overrides first).
 _entries: list[tuple[FunctionType, FunctionType, CodeType]] = []
 _number: dict[FunctionType, int] = {}
 _asked_for = 0

@@ -110,7 +110,7 @@ def call_writing(c: Call, flat: Any, targets: Any) -> Any:
     made = _decomposed(c, flat)
     if made is NotImplemented and c.op.name in operators.NAMES:
         made = call(c, flat)
-    if made is NotImplemented:      # the call alone is dispatched, and its results are written
+    if made is NotImplemented:      # None lets the caller dispatch the call without its writes, and then write the results
         if has_taker(flat) and any([t is not None for t in targets]):
             raise NotImplementedError(f"{c.op.name} that writes to tensors of classes with __torch_dispatch__ is not built")
         return None

@@ -31,7 +31,7 @@ UNDER_JIT = ("Under jax.jit values are not known. Choose with torch.where(condit
              "jax.jit out, since jtorch compiles what repeats.")
 COPY_FIRST = "Write y = y + 1 in place of y += 1, or y.clone() before the write: backward needs what was there."
 
-# Maps the library of an object that was given in place of a tensor to the advice.
+# Maps a library to the advice for its objects, given in place of tensors.
 _INSTEAD = {
     "numpy": "NumPy's arrays become tensors by torch.from_numpy(array), or torch.as_tensor(array).",
     "jax": "JAX's arrays become tensors by torch.from_jax(array).",

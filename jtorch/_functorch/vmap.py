@@ -22,7 +22,7 @@ def _broadcast_to_and_flatten(tree: Any, treespec: Any, is_leaf: Any = None) -> 
 
 
 def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: Any, batch_size: int, out_dim: int | None) -> Any:
-    """The samples of a result along ``out_dim``; a result that is not mapped as it is where that is None."""
+    """Return a result with its samples along ``out_dim``. If ``out_dim`` is None, return an unmapped result unchanged."""
     if out_dim is None:
         if isinstance(batched_output, Tensor) and is_mapped(value_of(batched_output.detach())):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")

@@ -1,6 +1,6 @@
 """The operators of collectives: ``torch.ops._c10d_functional``, its older form ``c10d_functional``, and ``c10d.scatter_``.
 
-An operator of the first two namespaces gives a new tensor. It has waited for it, so ``wait_tensor`` gives its argument.
+An operator of the first two namespaces returns a new, complete tensor, so ``wait_tensor`` returns its argument.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _group(name: Any) -> Any:
 
 
 def _group_of(ranks: Sequence[int]) -> Any:
-    """The group of these ranks; RuntimeError if there is none."""
+    """Return the group of these ranks; RuntimeError if there is none."""
     for pg in _world.pg_map:
         if list(pg.ranks) == list(ranks):
             return pg
@@ -49,7 +49,7 @@ def _group_of(ranks: Sequence[int]) -> Any:
 
 
 def _by_ranks(name: str) -> Callable:
-    """An operator that is given ranks in place of a group."""
+    """Return an operator whose arguments name a group by its ranks."""
     def run(*args: Any) -> Tensor:
         *given, _tag, ranks, size = args
         sized = (size,) if name in ("all_gather_into_tensor", "reduce_scatter_tensor") else ()
@@ -64,7 +64,7 @@ def _reduction(name: str) -> Any:
 
 
 def _rows(x: Tensor, count: int) -> Tensor:
-    """An empty tensor like another with so many rows."""
+    """Return an uninitialized tensor like ``x`` with ``count`` rows."""
     return x.new_empty((count, *x.shape[1:]))       # type: ignore[attr-defined]
 
 

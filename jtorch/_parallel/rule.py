@@ -1,4 +1,4 @@
-"""The ways to split an op over ranks, and the choice of the one with the least traffic.
+"""Rules that split an op over ranks, and the choice of placements with the least traffic.
 
 A rule gives each dim of each argument and result a label. A dim whose label is in a result can be split: each rank computes a
 shard of the result. A dim whose label is in no result is summed over: each rank computes a term. A dim without a label is not
@@ -51,7 +51,7 @@ _Way = tuple[list[Placement], list[Placement]]
 
 
 def choose(rule: Rule, given: list[DTensor], mesh: DeviceMesh, writes: bool) -> Chosen:
-    """Return the way with the least traffic on each mesh dimension."""
+    """Return the placements with the least traffic on each mesh dimension."""
     for t, labels in zip(given, rule.ins, strict=True):
         for n, label in zip(t._spec.shape, labels, strict=True):
             if label is not None:

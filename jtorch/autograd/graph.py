@@ -237,7 +237,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str):
-    """A context in which ``saved_tensors_hooks`` raises RuntimeError with this message.
+    """Return a context in which ``saved_tensors_hooks`` raises RuntimeError with this message.
 
     Args:
         error_message (str): the RuntimeError's message.
@@ -264,7 +264,7 @@ def disable_saved_tensors_hooks(error_message: str):
 
 @contextmanager
 def allow_mutation_on_saved_tensors():
-    """A context in which saved tensors may be written to: backward uses the values that were saved.
+    """Return a context in which saved tensors may be written to: backward uses the values that were saved.
 
     Arrays are immutable here, so nothing needs a clone. Calls recorded in the context only skip the version check.
 

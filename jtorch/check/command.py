@@ -11,7 +11,7 @@ from typing import Any
 
 from jtorch.check.project import Finding, Report, check, is_missing
 
-SHOWN = 3       # places of a name, without --all
+SHOWN = 3       # places shown for a name without --all
 _HEADS = {
     "missing": "Missing: reading the name raises AttributeError or ImportError",
     "refused": "Refused: the name can be imported, and this use raises NotImplementedError or TypeError",
@@ -22,7 +22,7 @@ _HEADS = {
     "unknown": "Not of PyTorch {version}",
 }
 _WORDS = {"missing": "missing", "refused": "refused", "differs": "different", "nothing": "without effect", "guarded": "guarded"}
-_SHORT = ("guarded", "device", "unknown")       # only their names are shown, without --all
+_SHORT = ("guarded", "device", "unknown")       # without --all only the names are shown, and no places
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:

@@ -82,7 +82,7 @@ def parse(text: str) -> ast.Module | None:
     """Return a text's syntax tree; None if it is not Python of this version."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")         # about the text's own strings
+            warnings.simplefilter("ignore")         # the text's strings may have invalid escapes
             return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

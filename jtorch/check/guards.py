@@ -1,4 +1,4 @@
-"""How a file guards a name that may be missing: ``try``, ``hasattr``, ``TYPE_CHECKING``."""
+"""The guards of a file for names that may be missing: ``try``, ``hasattr``, ``TYPE_CHECKING``."""
 from __future__ import annotations
 
 import ast
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 _OF_NAMES = {"ImportError", "ModuleNotFoundError", "AttributeError", "NotImplementedError"}
 _OF_ANYTHING = {"Exception", "BaseException"}
-MAX_STATEMENTS = 3      # of a `try` with `except Exception` that counts as a guard
+MAX_STATEMENTS = 3      # statements in a `try` with `except Exception`; a longer `try` is not a guard
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ DEVICES = ("torch.mps", "torch.xpu", "torch.mtia")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What jtorch has of a name: ``kind`` is "here", "missing", "refused", "device" or "unknown" (PyTorch lacks it too)."""
+    """Whether jtorch has a name: ``kind`` is "here", "missing", "refused", "device" or "unknown" (PyTorch lacks it too)."""
 
     kind: str
     name: str
@@ -57,12 +57,12 @@ class Known:
         return Verdict("here", at)
 
     def _own(self, at: str, name: str, rest: list[str]) -> Verdict | None:
-        """Return the verdict on a name that is missing or refused; a module that is refused may answer a few questions."""
+        """Return the verdict on a name that is missing or refused. A refused module may have a few functions that work."""
         full = f"{at}.{name}"
         if full in self.refused:
             part = self._named_part(full, rest)
             if part in self.modules or (rest and rest[0] in self.extra.get(full, "").split()):
-                return Verdict("here", part)        # the import of the module, or one of its answers
+                return Verdict("here", part)        # an import of the module, or a function of the module that works
             return Verdict("device" if full.startswith(DEVICES) else "refused", part, _without_name(self.refused[full]))
         if full in self.absent or name in self._lacking(at):
             return Verdict("missing", full)

@@ -10,14 +10,14 @@ from jtorch.check import files, reading
 from jtorch.check.known import Known, Verdict
 from jtorch.check.statements import REFUSED, Statement, instead_of
 
-MAX_STEPS = 6           # from a name of one file to that of another
+MAX_STEPS = 6           # re-exports that are followed from file to file
 _FROM = re.compile(r"^\s*from\s+\.*([\w.]*)\s+import\b", re.MULTILINE)
 _MARKS = ("torch", "import *")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a name is used."""
+    """A place that uses a name."""
 
     file: str
     line: str
@@ -28,7 +28,7 @@ class Place:
 
 @dataclass(slots=True)
 class Finding:
-    """One name of one kind: what is to be said of it, what to write instead, and where it is used."""
+    """A name with a kind of problem: a message, a replacement, and the places that use the name."""
 
     kind: str
     name: str
@@ -39,7 +39,7 @@ class Finding:
 
 @dataclass
 class Report:
-    """What was found of each kind, and how many names are used and here."""
+    """The findings, and the names that the sources use."""
 
     findings: dict[tuple[str, str, str], Finding] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
@@ -68,7 +68,7 @@ class Report:
 @dataclass(frozen=True, slots=True)
 class _Read:
     source: files.Source
-    result: reading.Result | None       # None: not Python
+    result: reading.Result | None       # None if the file is not Python
 
 
 def check(paths: Iterable[Path]) -> Report:
@@ -186,7 +186,7 @@ class _Lookup:
             return
         self.report.names.add(found.name)
         if found.kind == "refused" and found.name.rpartition(".")[2][:1].isupper() and use.keywords is None and use.how != "base":
-            return      # a class may stand in isinstance, in an annotation or in an import
+            return      # isinstance, an annotation or an import may name a refused class
         self.report.absent.add(found.name)
         kind = "guarded" if self._is_guarded(use, found.name, asked) else "refused" if found.kind == "refused" else "missing"
         self.report.add(kind, found.name, place, instead=found.says or instead_of(found.name))

@@ -11,7 +11,7 @@ from jtorch.check.scopes import Bound, Scope
 
 ROOTS = ("torch", "jtorch")
 TENSOR = "torch.Tensor"
-UNKNOWN = object()      # an argument that is no constant
+UNKNOWN = object()      # stands for an argument that is not a constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Use:
 
 @dataclass
 class Result:
-    """What one file uses and what it binds at its top: paths by name, and the modules that it imports with a star."""
+    """The names that a file uses, and the names that it exports. ``stars`` are the modules that it imports with a star."""
 
     uses: list[Use] = field(default_factory=list)
     exports: dict[str, str] = field(default_factory=dict)
@@ -45,12 +45,12 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the reader must know of PyTorch: functions and methods that return a tensor, classes, and members to look for."""
+    """The facts about PyTorch that the reader needs: functions and methods that return tensors, and members to look for."""
 
     functions: frozenset[str]
     methods: frozenset[str]
-    members: frozenset[str]         # names that some class lacks: other attributes of objects are not noted
-    modules: frozenset[str] = frozenset()       # of the project
+    members: frozenset[str]         # attributes that some class lacks; uses of other attributes are not noted
+    modules: frozenset[str] = frozenset()       # the project's own modules
 
 
 def read(tree: ast.Module, module: str, facts: Facts) -> Result:
@@ -79,7 +79,7 @@ class _Reader:
         self.pending: list[_Pending] = []
         self.asked: list[tuple[ast.expr, tuple[str, ...], Scope]] = []
         self.result = Result()
-        self.known: dict[int, list[str] | None] = {}        # by the identity of a name's bindings
+        self.known: dict[int, list[str] | None] = {}        # types of a name, by the id of its list of bindings
         self.depth = 0
 
     def read(self, tree: ast.Module) -> Result:
@@ -400,7 +400,7 @@ class _Reader:
     def _kinds_of_name(self, name: str, scope: Scope) -> list[str] | None:
         bound = scope.find(name) or []
         if id(bound) not in self.known:
-            self.known[id(bound)] = None        # while it is asked for: `x = x + 1` says nothing of x
+            self.known[id(bound)] = None        # during the search, so that `x = x + 1` adds nothing to it
             found = [kinds for b in bound if (kinds := self._kinds_of(b)) is not None]
             self.known[id(bound)] = sorted({kind for kinds in found for kind in kinds}) if found and all(found) else []
         return self.known[id(bound)]

@@ -1,4 +1,4 @@
-"""What a file's names are bound to, scope by scope."""
+"""The bindings of a file's names, scope by scope."""
 from __future__ import annotations
 
 import ast
@@ -18,7 +18,7 @@ class Bound:
     path: str = ""
     node: Any = None
     scope: Any = None
-    is_none: bool = False           # a constant, as in `torch = None` where an import failed
+    is_none: bool = False           # True for `torch = None`, which replaces a failed import
 
 
 class Scope:

@@ -1,4 +1,4 @@
-"""What jtorch does otherwise than PyTorch, name by name. docs/differences.md and ``python -m jtorch check`` show these statements."""
+"""The differences from PyTorch, name by name. docs/differences.md and ``python -m jtorch check`` show these statements."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -114,7 +114,7 @@ STATED: tuple[Statement, ...] = (
               "`torch.fx.symbolic_trace` of a module, or `jax.make_jaxpr`",
               example="from torch.fx.experimental.proxy_tensor import make_fx\nmake_fx(torch.sin)"),
 )
-# What to use instead of names that are missing, by the longest path that fits.
+# Maps a missing name to its replacement, or to the reason. The longest matching path counts.
 INSTEAD = {
     "torch._C": "a private part of PyTorch's compiled library",
     "torch._dynamo": "a private part of PyTorch's compiler; what repeats is compiled without it",
@@ -139,9 +139,9 @@ INSTEAD = {
     "torch.Tensor.record_stream": "leave it out: JAX frees memory after its last use",
     "torch.Tensor.to_mkldnn": "leave it out",
 }
-# Ops of DIFFERENCES whose name is a method only; `torch.float` is a dtype.
+# Ops of DIFFERENCES that are methods only: `torch.float`, for example, is a dtype.
 _METHODS = frozenset("to float double half bfloat16 int long short char byte bool cfloat cdouble chalf H mH".split())
-_SHOWN = {"value", "gradient", "in-place", "view"}      # second gradients and texts of errors concern few programs
+_SHOWN = {"value", "gradient", "in-place", "view"}      # few programs notice other differences, such as texts of errors
 
 
 def instead_of(path: str) -> str:
@@ -156,7 +156,8 @@ def instead_of(path: str) -> str:
 def _of_ops() -> Iterator[Statement]:
     """Yield the differences of single ops that a program may notice."""
     for one in DIFFERENCES:
-        if one.op in _METHODS or one.op.startswith("_") or one.dtypes:       # a source seldom says the dtype
+        # Sources seldom show the dtype, so differences of single dtypes are left out.
+        if one.op in _METHODS or one.op.startswith("_") or one.dtypes:
             continue
         path = f"torch.{one.op.partition('.')[0]}" if one.op.count(".") and one.op.split(".")[0] not in _SPACES else f"torch.{one.op}"
         if _SHOWN & set(one.checks):

@@ -23,7 +23,8 @@ def _all() -> tuple:
         found = [*config.config_states.values(), *[x for module in (config, core, mesh) for x in vars(module).values()]]
     except (ImportError, AttributeError):
         return ()
-    decide_nothing = "_update_thread_local_hook"       # JAX itself sets no setting with a hook, such as the transfer guards.
+    # JAX itself never sets a setting with such a hook (a transfer guard, for example), so these need no restoring.
+    decide_nothing = "_update_thread_local_hook"
     return tuple({id(x): x for x in found if isinstance(x, kind) and getattr(x, decide_nothing, None) is None}.values())
 
 

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from jtorch.engine.trace import Recorder, Trace
 
 LENGTH = policy.MAX_LENGTH      # Calls in a job's trace before it is cut.
-_OWN, _OF_JOB = devices.interned("own"), devices.interned("job")      # The devices of the roots of the two tries.
+_OWN, _OF_JOB = devices.interned("own"), devices.interned("job")      # They mark the roots of the tries: own and job's.
 
 
 class Proposal(NamedTuple):
-    """What a rank says when it ends its trace.
+    """A rank's message at the end of its trace.
 
     ``calls`` is the number of calls, ``checked`` a digest of them and of the numbers and host data that they take, ``held`` has a
     bit for each slot. ``is_full`` says whether the rank wants all ranks to drop their traces, ``where`` why the trace ends.
@@ -45,7 +45,7 @@ class Proposal(NamedTuple):
 
 
 class Job:
-    """What the engine knows about a job that this process has joined.
+    """The state of the job that this process has joined.
 
     Args:
         meet: exchanges a ``Proposal`` with the other ranks. It gets a function that returns the proposal for a number of calls,
@@ -148,7 +148,7 @@ def run(recorder: Recorder, trace: Trace, run_agreed: Callable, where: str) -> b
 
 
 class _Said:
-    """What this rank says about a trace in a meeting."""
+    """This rank's part of a meeting about a trace."""
 
     def __init__(self, job: Job, recorder: Recorder, trace: Trace, where: str):
         self._job, self._trace, self._path, self._where = job, trace, trace.state.path(), where

@@ -75,14 +75,15 @@ class State:
 
 
 class Profile:
-    """How often traces have ended at a state, and what has been compiled for them."""
+    """Counts of the ends at a state, and the programs of these ends."""
 
     __slots__ = ("_compiled_calls", "_ops", "_work", "chains", "count", "programs", "refused", "reserved", "seen", "why")
 
     def __init__(self):
         self.count = 0                      # How often a trace that ran call by call ended here.
         self.programs: dict[bytes, Plan] = {}   # Plans by the pattern of held values.
-        self.chains: dict[bytes, Alike | None] = {}     # Chains of programs before there is a plan, see ``alike``, by pattern.
+        # Chains of programs that run a trace without a plan, by pattern: see ``alike``.
+        self.chains: dict[bytes, Alike | None] = {}
         self.seen: dict[bytes, int] = {}    # How often a trace of held-back calls ended here, by pattern.
         self.why: str | None = None         # The reason to compile, once that is decided.
         self.reserved = 0.0                 # Seconds of the budget that are reserved for the first program.

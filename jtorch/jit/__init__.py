@@ -75,7 +75,7 @@ def _get_trace_graph(f: Callable, args: Any = (), kwargs: Any = None, strict: bo
 
 
 def _unique_state_dict(module: Any, keep_vars: bool = False) -> dict[str, Any]:
-    """The state of a module, each parameter and buffer once. See torch.jit._unique_state_dict."""
+    """Return the state of a module, each parameter and buffer once. See torch.jit._unique_state_dict."""
     seen: set[int] = set()
     kept = {k: v for k, v in module.state_dict(keep_vars=True).items() if not (id(v) in seen or seen.add(id(v)))}  # type: ignore[func-returns-value]
     return kept if keep_vars else {k: v.detach() for k, v in kept.items()}
@@ -180,7 +180,7 @@ def is_scripting() -> bool:
 
 
 def is_tracing() -> bool:
-    """Whether ``_get_trace_graph`` is recording; ``trace`` records nothing. See torch.jit.is_tracing."""
+    """Return whether ``_get_trace_graph`` is recording; ``trace`` records nothing. See torch.jit.is_tracing."""
     from jtorch.jit._tracer import active
     return active.tracer is not None
 

@@ -33,31 +33,31 @@ class TensorType:
         return "TensorType"
 
     def sizes(self) -> list[int]:
-        """The shape."""
+        """Return the shape."""
         return self._size
 
     def strides(self) -> list[int]:
-        """The strides."""
+        """Return the strides."""
         return self._stride
 
     def dim(self) -> int:
-        """How many dims the tensor has."""
+        """Return how many dims the tensor has."""
         return len(self._size)
 
     def dtype(self) -> Dtype:
-        """The dtype."""
+        """Return the dtype."""
         return self._dtype
 
     def scalarType(self) -> str:
-        """The dtype's name in TorchScript, such as ``Float``."""
+        """Return the dtype's name in TorchScript, such as ``Float``."""
         return _scalar_name(self._dtype)
 
     def device(self) -> Any:
-        """The device."""
+        """Return the device."""
         return self._device
 
     def requiresGrad(self) -> bool:
-        """Whether the tensor required a gradient."""
+        """Return whether the tensor required a gradient."""
         return self._wants_grad
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class PlainType:
         self.annotation_str = name
 
     def kind(self) -> str:
-        """The type's class in TorchScript."""
+        """Return the type's class in TorchScript."""
         name = self.annotation_str
         return "ListType" if name.endswith("[]") else "TupleType" if name.startswith("(") else _KINDS.get(name, "AnyType")
 
@@ -96,31 +96,31 @@ class Value:
         self._uses: list[Node] = []
 
     def node(self) -> Node:
-        """The node that gives the value."""
+        """Return the node that gives the value."""
         return self._from
 
     def type(self) -> Any:
-        """The type."""
+        """Return the type."""
         return self._type
 
     def debugName(self) -> str:
-        """The name in the graph's text."""
+        """Return the name in the graph's text."""
         return self._name
 
     def isCompleteTensor(self) -> bool:
-        """Whether the value is a tensor of known shape."""
+        """Return whether the value is a tensor of known shape."""
         return isinstance(self._type, TensorType)
 
     def uses(self) -> list[Node]:
-        """The nodes that take the value."""
+        """Return the nodes that take the value."""
         return self._uses
 
     def requires_grad(self) -> bool:
-        """Whether the value is a tensor that requires a gradient."""
+        """Return whether the value is a tensor that requires a gradient."""
         return self.isCompleteTensor() and self._type.requiresGrad()
 
     def toIValue(self) -> Any:
-        """The constant that the value is; None where it is computed."""
+        """Return the value of a constant; None for a computed value."""
         return self._from.constant if self._from.kind() == "prim::Constant" else None
 
     def __repr__(self) -> str:
@@ -141,43 +141,43 @@ class Node:
         return self._kind
 
     def inputs(self) -> Iterator[Value]:
-        """The values that the node takes."""
+        """Return the values that the node takes."""
         return iter(self._inputs)
 
     def outputs(self) -> Iterator[Value]:
-        """The values that the node gives."""
+        """Return the values that the node gives."""
         return iter(self._outputs)
 
     def inputsSize(self) -> int:
-        """How many values the node takes."""
+        """Return how many values the node takes."""
         return len(self._inputs)
 
     def outputsSize(self) -> int:
-        """How many values the node gives."""
+        """Return how many values the node gives."""
         return len(self._outputs)
 
     def inputsAt(self, i: int) -> Value:
-        """The value at place ``i`` of those that the node takes."""
+        """Return input ``i`` of the node."""
         return self._inputs[i]
 
     def outputsAt(self, i: int) -> Value:
-        """The value at place ``i`` of those that the node gives."""
+        """Return output ``i`` of the node."""
         return self._outputs[i]
 
     def input(self) -> Value:
-        """The only value that the node takes."""
+        """Return the only value that the node takes."""
         return _only(self._inputs)
 
     def output(self) -> Value:
-        """The only value that the node gives."""
+        """Return the only value that the node gives."""
         return _only(self._outputs)
 
     def scopeName(self) -> str:
-        """The scopes in which the node was recorded, with ``/`` between them."""
+        """Return the scopes in which the node was recorded, with ``/`` between them."""
         return self._scope
 
     def pyname(self) -> str:
-        """The class of the ``torch.autograd.Function`` that the node is."""
+        """Return the class name of the node's ``torch.autograd.Function``."""
         return self._name
 
     def __str__(self) -> str:
@@ -206,38 +206,38 @@ def _attributes(node: Node) -> str:
 
 
 class Graph:
-    """What a trace has recorded: inputs, nodes in their order, and outputs."""
+    """The graph of a trace: inputs, nodes in their order, and outputs."""
 
     def __init__(self) -> None:
         self._given, self._nodes, self._count = Node("prim::Param", [], ""), list[Node](), 0
         self._result = Node("prim::Return", [], "")
 
     def nodes(self) -> Iterator[Node]:
-        """The nodes in their order."""
+        """Return the nodes in their order."""
         return iter(self._nodes)
 
     def inputs(self) -> Iterator[Value]:
-        """The inputs: the arguments' tensors, then the module's parameters and buffers."""
+        """Return the inputs: the arguments' tensors, then the module's parameters and buffers."""
         return self._given.outputs()
 
     def outputs(self) -> Iterator[Value]:
-        """The outputs."""
+        """Return the outputs."""
         return self._result.inputs()
 
     def param_node(self) -> Node:
-        """The node that gives the inputs."""
+        """Return the node that gives the inputs."""
         return self._given
 
     def return_node(self) -> Node:
-        """The node that takes the outputs."""
+        """Return the node that takes the outputs."""
         return self._result
 
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
-        """All nodes of a kind."""
+        """Return all nodes of a kind."""
         return [node for node in self._nodes if node.kind() == kind]
 
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
-        """The first node of a kind; None where there is none."""
+        """Return the first node of a kind; None if there is none."""
         return next(iter(self.findAllNodes(kind)), None)
 
     def __str__(self) -> str:

@@ -29,7 +29,7 @@ from jtorch.tensor import Tensor
 
 _RUN: dict[str, Callable] = {"call": calls.call, "call_view": views.call_view, "call_inplace": writes.call_inplace,
         "call_writing": writes.call_writing}
-# Functions that PyTorch computes in Python by others, though an operator has the name.
+# Functions that PyTorch composes of other functions in Python, although an operator has the same name.
 _IN_PYTHON = {"norm", "cdist", "stft", "istft", "unique", "unique_consecutive", "tensordot", "block_diag", "meshgrid", "copy"}
 _WHOLE = {"_attention_with_dropout_mask"}
 _OPERATORS = {"cross_entropy": "cross_entropy_loss", "nll_loss": "nll_loss_nd", "__matmul__": "matmul", "__neg__": "neg",
@@ -178,7 +178,7 @@ def _has_tensor(made: Any) -> bool:
 # ---------------------------------------------------------------- functions as operators
 
 def _operator_of(func: Callable) -> str | None:
-    """The operator that a function is in PyTorch's trace; None for one that calls others, or none."""
+    """Return the operator's name for a function in PyTorch's traces; None if PyTorch traces the calls inside the function."""
     name = getattr(func, "__name__", "")
     if name in _IN_PYTHON or name in ("detach_", "requires_grad_", "backward", "getitem"):
         return None
@@ -192,7 +192,7 @@ def _operator_of(func: Callable) -> str | None:
 
 
 def _by_name(func: Callable, args: tuple, kwargs: dict) -> dict[str, Any] | None:
-    """The arguments by the function's parameters, with defaults; None where its signature does not tell."""
+    """Return the arguments by parameter name, with defaults; None if the signature does not name all parameters."""
     try:
         bound = inspect.signature(func).bind(*args, **kwargs)
     except (TypeError, ValueError):
@@ -206,7 +206,7 @@ def _by_name(func: Callable, args: tuple, kwargs: dict) -> dict[str, Any] | None
 
 
 def _described(name: str, given: dict[str, Any] | None, args: tuple, inplace: bool) -> tuple[str, list, bool]:
-    """The kind of the node, its inputs, and whether it gives a list."""
+    """Return (kind of the node, its inputs, whether its output is a list)."""
     if name == "_convolution" and given is not None:
         return "aten::_convolution", _convolution(**given), False
     full = f"{name}_" if inplace and overloads(f"{name}_") else name
@@ -218,7 +218,7 @@ def _described(name: str, given: dict[str, Any] | None, args: tuple, inplace: bo
 
 
 def _inputs(schema: FunctionSchema, given: dict[str, Any] | None, args: tuple) -> list | None:
-    """The inputs in the order of a schema; None where it does not take the arguments."""
+    """Return the inputs in the order of a schema; None if the schema does not accept the arguments."""
     if given is None:
         args = _gathered(schema, args)
         if len(args) > len(schema.arguments):
@@ -258,7 +258,7 @@ def _as_listed(value: Any, a: Argument) -> Any:
 
 
 def _suits(value: Any, a: Argument) -> bool:
-    """Whether an argument of a schema may have a value, as far as that tells overloads apart."""
+    """Return whether a value fits an argument of a schema. Only the checks that distinguish overloads are made."""
     kind = _kind_of(a)
     if value is None:
         return a.type.is_optional
@@ -287,7 +287,7 @@ def _resized(input: Tensor, size: Any = None, scale_factor: Any = None, mode: st
 # ---------------------------------------------------------------- ops as operators
 
 def _named(c: Call, flat: Any, way: str) -> Named | None:
-    """The operator of an op's call, as PyTorch's tracer has it: an operator of several is one."""
+    """Return the operator that PyTorch's tracer records for an op's call. A composite operator is recorded as one."""
     suffix = "_" if way == "call_inplace" else ""
     if plain_name(c.op.name) in _IN_PYTHON and c.op.name in NAMES:
         return of_call(c, flat, suffix)
@@ -295,7 +295,7 @@ def _named(c: Call, flat: Any, way: str) -> Named | None:
 
 
 def _all_of(named: Named) -> list:
-    """The arguments of an operator with the schema's defaults."""
+    """Return the arguments of an operator with the schema's defaults."""
     there = named.func._schema.arguments
     given = {**dict(zip([a.name for a in there], named.args, strict=False)), **named.kwargs}
     return [given[a.name] if a.name in given else default(a) if a.given_default else None for a in there]

@@ -36,7 +36,9 @@ def of_cumprod(t, x, r, dim, *rest):
     if x.size <= 1 or x.shape[dim] == 1:
         return t
     zero = x == 0
-    zeros = jnp.cumsum(zero, dim)       # before the first zero the result counts, between the zeros the product before the first
+    # Before the first zero the tangent is the result times the sum of t / x. From the first zero to the second it is the
+    # product before that zero, times t at that zero, times the elements since. From the second zero on it is 0.
+    zeros = jnp.cumsum(zero, dim)
     start = r * jnp.cumsum(jnp.where(zeros == 0, t / jnp.where(zero, 1, x), 0), dim)
     before = jnp.roll(r, 1, dim).at[(slice(None),) * (dim % x.ndim) + (0,)].set(1)
     at_zero = jnp.cumsum(jnp.where(zero & (zeros == 1), t * before, 0), dim)

@@ -12,7 +12,8 @@ from jtorch.ops import out_dtypes
 from jtorch.ops.facts import Out
 from jtorch.ops.registry import OPS, Op, Tensor, op
 
-_CASTING = {"select", "slice", "split_with_sizes", "unbind", "view_as_complex", "view_as_real"}     # cast to ``out=``
+# The ``out=`` of these may have another dtype than the result.
+_CASTING = {"select", "slice", "split_with_sizes", "unbind", "view_as_complex", "view_as_real"}
 COPIED = ("alias as_strided diagonal expand permute select slice split_with_sizes squeeze t transpose unbind unfold "
           "unsqueeze view view_as_complex view_as_real").split()
 
@@ -23,7 +24,7 @@ def _copying(record: Op, name: str, **facts) -> None:
     def body(*args, **kwargs):
         return record.body(*args, **kwargs)
 
-    body.__doc__ = f"What torch.{record.name} shows, as a copy. See torch.{name}."
+    body.__doc__ = f"Return a copy of the result of torch.{record.name}. See torch.{name}."
     op(body, name=name, saves="none", method=False, **facts)
 
 

@@ -112,6 +112,6 @@ register_package(20, lambda storage: str(storage.device) if storage.is_cuda else
 # A tensor on a mesh of several devices is saved as a tensor on the first device.
 register_package(21, lambda storage: str(single(storage.device)) if storage.device.type == "mesh" else None, lambda *_: None)
 register_package(22, _tagger_of("meta"), lambda storage, location: storage.to(device="meta") if location == "meta" else None)
-# PyTorch has no such devices, JAX's virtual CPUs and other accelerators; they are for map_location only.
+# JAX's virtual CPUs and other accelerators. Only map_location may name them: files never do, since PyTorch lacks them.
 register_package(30, lambda storage: None, lambda storage, location: storage.to(device=location)
                  if re.fullmatch(r"cpu:[0-9]+|xla(:[0-9]+)?", location) else None)

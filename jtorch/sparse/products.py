@@ -68,7 +68,7 @@ def by_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
 
 
 def either(input: Any, mat2: Any) -> Any:
-    """A product of matrices, of which none, one or both are sparse. See torch.spmm."""
+    """Return a product of matrices, of which none, one or both are sparse. See torch.spmm."""
     for at, (name, t) in enumerate((("input", input), ("mat2", mat2)), 1):
         if not isinstance(t, Tensor):
             raise TypeError(f"spmm(): argument '{name}' (position {at}) must be Tensor, not {type(t).__name__}")

@@ -170,7 +170,7 @@ def _defer_recv_ops(actions: dict[int, list[_Action]], stage_to_rank: Callable[[
 
 def _deferred(rank: int, actions: list[_Action], stage_to_rank: Callable[[int], int]) -> list[_Action]:
     made: list[_Action] = []
-    waiting: dict[_Action, int] = {}        # Maps receives that are pending to the sender's rank.
+    waiting: dict[_Action, int] = {}        # Maps each pending receive to the sender's rank.
     for action in actions:
         kind = action.computation_type
         if kind in _OTHER_STAGE:

@@ -15,7 +15,7 @@ namespace {
 
 #define INSIDE inline __attribute__((always_inline))
 
-constexpr int64_t OF_A_SHARE = 1 << 15;     // the least numbers of a share: a smaller value wakes threads for too little work
+constexpr int64_t OF_A_SHARE = 1 << 15;     // numbers of the smallest share; a smaller value wakes too many threads
 // numbers that are added in float32; their sums are added in double, so a larger value loses precision
 constexpr int64_t IN_A_ROW = 4096;
 

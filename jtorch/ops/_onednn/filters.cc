@@ -17,7 +17,7 @@ namespace {
 #define INSIDE inline __attribute__((always_inline))
 
 constexpr int64_t CHANNELS = 8;             // the most channels of a group: oneDNN's products are quicker for larger groups
-constexpr int64_t OF_A_SHARE = 1 << 18;     // the least operations of a share: a smaller value wakes threads for too little work
+constexpr int64_t OF_A_SHARE = 1 << 18;     // operations of the smallest share; a smaller value wakes too many threads
 
 typedef float Lanes __attribute__((vector_size(64), aligned(4), may_alias));
 constexpr int64_t LANES = sizeof(Lanes) / sizeof(float);

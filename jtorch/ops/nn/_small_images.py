@@ -14,10 +14,10 @@ from jax import lax
 
 from jtorch.ops.nn._conv_config import ConvConfig, bilinear, library
 
-FEW_IMAGES = 4          # images; for fewer the gradient of the filters is a product of patches, if there are at most
-MAX_PLACES = 1024       # this many result positions
+FEW_IMAGES = 4          # images; for fewer the filters' gradient is a product of patches, see MAX_PLACES
+MAX_PLACES = 1024       # result positions of all images, up to which that product is used
 ENOUGH_IMAGES = 8       # images; from here on XLA computes the gradient of the filters fast
-BLOCKS = 16             # images that XLA gets otherwise, by cutting images into blocks
+BLOCKS = 16             # blocks that XLA gets as images, if the images are fewer than ENOUGH_IMAGES
 MAX_PATCHED = 25        # filter taps; patches of more taps would take XLA long to compile
 
 

@@ -58,7 +58,7 @@ def _lengths(lengths, name: str, batch: int) -> jax.Array:
 
 
 _WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
-_SHIFT = 1 << 32        # a detail combines the error's number with the value found, which may be negative
+_SHIFT = 1 << 32        # a detail is the error's number times _SHIFT, plus the value found, plus half of _SHIFT
 
 
 def _wrong_lengths(log_probs, targets, input_lengths, target_lengths) -> list[tuple]:
@@ -135,7 +135,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | tuple[i
     lengths, wanted = _lengths(input_lengths, "input_lengths", batch), _lengths(target_lengths, "target_lengths", batch)
     labels = _padded_targets(targets[None] if unbatched and targets.ndim == 1 else targets, wanted, batch)
     loss = -_log_likelihood(x, labels, lengths, wanted, blank)
-    # PyTorch's gradient is by the logits of a preceding log_softmax: it adds each probability
+    # PyTorch returns the gradient by the logits of a preceding log_softmax, which adds each probability
     inside = (jnp.arange(x.shape[0])[:, None] < lengths[None])[..., None]
     total = jnp.sum(jnp.where(inside, jnp.exp(x), 0), axis=(0, 2))
     loss = loss + (total - lax.stop_gradient(total))
