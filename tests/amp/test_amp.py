@@ -360,7 +360,7 @@ def test_the_dtypes_of_modules_are_pytorchs(torch, module, low):
 
 @contextlib.contextmanager
 def where_pytorch_can(xp):
-    """PyTorch's LSTM has no bfloat16 on processors whose vector instructions oneDNN finds too few (AVX2 without more)."""
+    """Skip the test if PyTorch cannot run: its bfloat16 LSTM needs more vector instructions than AVX2."""
     try:
         yield
     except RuntimeError as error:
@@ -419,7 +419,7 @@ def test_custom_functions(xp):
 # ---------------------------------------------------------------- the scaler
 
 def scaler_run(xp, factors, **options):
-    """Losses with these factors, one step each: the weights, the scales and the counts of good steps."""
+    """Return, after a step for each factor of the loss, the weights, the scales and the counts of good steps."""
     w = xp.ones(2, requires_grad=True)
     optimizer, scaler = xp.optim.SGD([w], lr=0.1, momentum=0.5, **options), xp.amp.GradScaler("cpu", 4.0, 2.0, 0.5, 2)
     rows = []

@@ -1,7 +1,7 @@
 
 
 def _products_around(xp, write, **options):
-    """What a linear layer gives in one autocast context, before and after its weight is written to."""
+    """Return a linear layer's results in one autocast context, before and after a write to its weight."""
     weight, x = xp.ones(2, 2, requires_grad=True), xp.ones(1, 2)
     with xp.autocast("cpu", dtype=xp.bfloat16, **options):
         before = xp.nn.functional.linear(x, weight)

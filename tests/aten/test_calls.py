@@ -12,7 +12,7 @@ CALLS = json.loads(Path(__file__).with_name("calls.json").read_text())
 
 
 def seen_by_a_mode(xp, body):
-    """What a body gives, and the names of the operators that a mode saw."""
+    """Return a body's result and the names of the operators that a mode saw."""
     dispatch = importlib.import_module(f"{xp.__name__}.utils._python_dispatch")
     seen = []
 
@@ -27,7 +27,7 @@ def seen_by_a_mode(xp, body):
 
 
 def place(xp):
-    """The names that expressions use."""
+    """Return the names that expressions use."""
     def leaf(*size):
         return xp.randn(*size).requires_grad_()
 

@@ -7,7 +7,7 @@ import pytest
 
 
 def wrapper_class(xp, seen):
-    """A class of tensors that stand for another one, and note the operators."""
+    """Return a wrapper subclass. Each instance holds another tensor, and ``seen`` gets the dispatched operators."""
     tree_map = importlib.import_module(f"{xp.__name__}.utils._pytree").tree_map
 
     class Wrapper(xp.Tensor):

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def found(folder: Path, **sources: str) -> set[tuple[str, str, str]]:
-    """What is found in files of these names: (kind, name, line)."""
+    """Return the findings (kind, name, line) of a check of these files, given as name=text."""
     for name, text in sources.items():
         path = folder / f"{name.replace('__in__', '/')}.py"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What ``python -m jtorch check`` and docs/differences.md say of names holds."""
+"""The statements of ``python -m jtorch check`` and of docs/differences.md are true."""
 from __future__ import annotations
 
 import re
@@ -36,7 +36,7 @@ def flags():
 @pytest.mark.usefixtures("flags")
 @pytest.mark.parametrize("one", [s for s in STATED if s.example], ids=lambda s: s.names[0])
 def test_a_statement_holds(one):
-    """What is refused raises, and what does nothing runs."""
+    """A statement's example raises if its kind is REFUSED, and runs otherwise."""
     program = one.example.replace("import torch.", "import jtorch.").replace("from torch.", "from jtorch.")
     try:
         exec(program, {"torch": jtorch, "jtorch": jtorch})
@@ -54,7 +54,7 @@ def test_statements_are_of_pytorchs_names():
 
 
 def test_what_to_use_instead_is_said_of_names_that_are_missing():
-    """Each entry is of a missing name, or of a module with some."""
+    """Each entry names something missing, or a module with missing names."""
     lacking = {*KNOWN.absent, *KNOWN.refused, *KNOWN.lacking, *(f"{m}.{n}" for m, names in KNOWN.lacking.items() for n in names.split()),
                *(f"{m}.{n}" for m, names in KNOWN.members.items() for n in names)}
     for path in INSTEAD:
@@ -68,7 +68,7 @@ NAME = re.compile(r"`(?:torch\.)?([A-Za-z_][\w.]*)(?:\([^`]*\))?`")
 
 
 def said_to_be_absent(text: str) -> list[str]:
-    """The names of clauses that say so, and of the first paragraph after a heading that does."""
+    """Return the names in clauses that call them absent, and in the first paragraph after such a heading."""
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     parts = [clause for clause in re.split(r"[;:.]\s|\n\n|\n- |\n\|", text) if ABSENT.search(clause) and not clause.lstrip().startswith("#")]
     parts += re.findall(r"^#+ .*(?:not here|not there|not built).*\n\n((?:.+\n)+)", text, re.MULTILINE)
@@ -76,7 +76,7 @@ def said_to_be_absent(text: str) -> list[str]:
 
 
 def here(name: str) -> list[str]:
-    """The public places in which PyTorch has a name and jtorch has it too."""
+    """Return the public modules in which both PyTorch and jtorch have a name."""
     if "." in name:
         paths = [f"torch.{name}"]
     else:

@@ -37,7 +37,7 @@ def test_an_argument_of_a_wrong_type(xp, message):
 
 
 def test_a_bool_is_not_an_int(xp):
-    """Though ``1 == True``: a call with True that is known changes nothing."""
+    """A cached call with True does not accept 1, although ``1 == True``."""
     x = xp.ones(2)
     for _ in range(2):
         xp.cummax(x, 0)

@@ -74,4 +74,4 @@ def test_a_jax_without_these_private_names_compiles_as_ever(monkeypatch):
 
     monkeypatch.setattr(threads, "_works", True)
     assert threads.compiled(Lowered(), WAITED_FOR, {}) == "a program"
-    assert not threads.are_awaited(WAITED_FOR)      # So the caller waits for other threads.
+    assert not threads.are_awaited(WAITED_FOR)      # The program may run in other threads after the call.

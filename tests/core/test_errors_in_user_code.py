@@ -117,7 +117,7 @@ def attempt(call, *given):
 
 
 def story(xp, site: str, context: str, way: str, error: type[BaseException] = Failed) -> list:
-    """What is seen while an error comes, and behind it: the same loss once more, twice, and a new one."""
+    """Return what a program sees at an error and after it: two more backwards of the same loss, and a new loss."""
     case, told = Case(xp, site, error), []
 
     def first():

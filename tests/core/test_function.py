@@ -11,7 +11,7 @@ pytestmark = pytest.mark.core
 
 
 def make(xp, backward, forward=lambda ctx, x, *rest: x * 2, name="Exp"):
-    """A function of the given name, forward and backward."""
+    """Return an autograd Function with this name, forward and backward."""
     return type(xp.autograd.Function)(name, (xp.autograd.Function,), {"forward": staticmethod(forward),
                                                                      "backward": staticmethod(backward)})
 

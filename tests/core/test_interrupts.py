@@ -172,7 +172,7 @@ def check_all_is_there(tensors):
 
 def interrupt_often(make, first, tries, error):
     """Interrupt turns of a loop at evenly spaced places. The turns between must succeed."""
-    for _ in range(2):      # The first turn of a process does more work; the second is like all later turns.
+    for _ in range(2):      # Count the second turn: the first one of a process does more work.
         step, tensors = first()
         total = interrupted(step, -1, error)
     hit = 0
@@ -182,7 +182,7 @@ def interrupt_often(make, first, tries, error):
         check_all_is_there(tensors())
         for _ in range(1 + k % 3):
             assert math.isfinite(step())
-    assert hit > tries // 6     # A turn as a program has half to a fifth of the places of the counted turn.
+    assert hit > tries // 6     # A compiled turn has 1/2 to 1/5 of the places of the counted turn.
 
 
 @pytest.mark.parametrize("make", FOUR_LOOPS)

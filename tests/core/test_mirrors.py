@@ -18,7 +18,7 @@ from jtorch.speedups.mirrors import INSIDE, MIRRORS, PYTHON
 
 pytestmark = [pytest.mark.core, pytest.mark.filterwarnings("ignore")]
 needs_it = pytest.mark.skipif(speedups.native is None, reason="the extension was not built, or is turned off")
-SEEDS = 5       # Number of programs for each mode; more run by night and with all functions in Python.
+SEEDS = 5       # Programs for each mode. More run by night, and with all functions in Python.
 
 
 def places_of(fn):

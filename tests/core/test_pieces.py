@@ -28,7 +28,7 @@ def small_pieces(monkeypatch):
 
 
 def training(torch, optimizer="AdamW"):
-    """A step that may fail, and what it changes."""
+    """Return a step of training, and a function that returns the tensors that it changes."""
     torch.manual_seed(0)
     rng = np.random.default_rng(0)
     model = torch.nn.Sequential(torch.nn.Embedding(11, 12), torch.nn.Linear(12, 24), torch.nn.LayerNorm(24), torch.nn.GELU(),
@@ -55,7 +55,7 @@ def test_a_loop_gives_what_pytorch_gives_while_its_pieces_are_compiled(torch, op
     before, left_out = stats.counters.background, stats.counters.left_out
     (losses, weights), (expected, expected_weights) = trained(library("jtorch")), trained(torch)
     assert ENGINE_MODE != "auto" or stats.counters.background - before >= 5
-    # Programs leave out the shapes of Unflatten and Flatten.
+    # Unflatten and Flatten read only shapes, so their programs do not take the values.
     assert ENGINE_MODE == "eager" or stats.counters.left_out > left_out
     np.testing.assert_allclose(losses, expected, rtol=2e-3, atol=1e-5)
     for a, b in zip(weights, expected_weights, strict=True):

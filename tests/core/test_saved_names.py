@@ -22,7 +22,7 @@ def test_leaves_are_saved_as_they_are(xp):
     assert node._saved_other is y
     node = x.log().grad_fn
     assert node._saved_self is x
-    assert node.next_functions[0][0].variable is x      # The edge of the node leads to this node from now on.
+    assert node.next_functions[0][0].variable is x      # This read makes the leaf's node, to which the edge then leads.
     assert node._saved_self is x
     assert (x * y.detach()).grad_fn._saved_self is None
     assert (x * y.detach()).grad_fn._saved_other.tolist() == [3.0, 4.0]

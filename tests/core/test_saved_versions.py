@@ -111,7 +111,7 @@ def test_writes_to_what_a_cell_takes(name, states, gates, same):
 
 
 def all_writes(xp, sizes, call):
-    """What comes of a write to each tensor, where each alone needs a gradient and where all do."""
+    """Return backward's error or None for a write to each tensor, if one tensor or all of them need gradients."""
     found, each = [], range(len(sizes))
     for needed in [*[{i} for i in each], set(each)]:
         for written in each:

@@ -148,7 +148,7 @@ def test_takes_nothing_else(wrong):
 
 def test_numbers_of_all_kinds_and_tensors_are_told_apart():
     ones = torch.ones(2, dtype=torch.int64)
-    for _ in range(3):      # The operator knows the call the second time.
+    for _ in range(3):      # Later turns find the calls in the operator's cache.
         assert [(ones * other).dtype for other in (2, 2.0, True, 2j, ones, torch.nn.Parameter(torch.ones(2)))] == [
             torch.int64, torch.float32, torch.int64, torch.complex64, torch.int64, torch.float32]
         assert (1 - ones).tolist() == [0, 0]
@@ -235,7 +235,7 @@ def test_what_is_forgotten_holds_nothing():
     engine.end()
     kernel = next(iter(engine.local.recorder.trie.root.next.values())).kernel
     held = sys.getrefcount(kernel)
-    del x       # It leads to the trace that met it last.
+    del x       # The value refers to the trace that used it last.
     engine.local.recorder.trie.clear()
     engine.local.recorder.begin()
     assert sys.getrefcount(kernel) == held - 1

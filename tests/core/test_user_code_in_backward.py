@@ -84,7 +84,7 @@ def test_what_a_custom_backward_turns_on_ends_with_its_node(xp):
 # ---------------------------------------------------------------- backwards in a backward
 
 def nested(xp, at_the_end=None):
-    """A custom function whose backward calls backward, as often as its argument says."""
+    """Return a custom function whose backward calls backward, nested as deep as its argument says."""
     class Nested(xp.autograd.Function):
         @staticmethod
         def forward(ctx, x):

@@ -148,7 +148,7 @@ def test_a_freed_graph_is_noticed(jt):
 
 
 def swapped(torch, steps=STEPS):
-    """Two parameters of one shape sometimes change places: the calls stay the same, but the leaves do not."""
+    """Train while two parameters of one shape sometimes swap: the calls stay equal, but their leaves differ."""
     w1, w2, x = model(torch)
     for i in range(steps):
         a, b = (w1, w2) if i % 5 else (w2, w1)

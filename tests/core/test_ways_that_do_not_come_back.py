@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.core, pytest.mark.skipif(ENGINE_MODE == "hot", reason=
 
 @pytest.fixture(autouse=True)
 def many_ways(monkeypatch):
-    """Of which the first two are where others begin."""
+    """Allow two next calls per state, and take four paths, so that further paths must stray."""
     monkeypatch.setattr(policy, "MANY_WAYS", 2)
     jtorch.engine.forget()
     for n in (3, 4, 5, 6):

@@ -388,7 +388,7 @@ def test_a_write_to_one_of_many_places_is_no_call(monkeypatch):
     for k in range(64):
         x[k] = row * 1
         x.sum().item()
-    # The first eight geometries are recorded, and some writes while a program of the other calls is tried.
+    # The first eight writes are recorded calls. So are some later ones, while the engine tries a program of the other calls.
     assert stats.counters.parts_written - before >= (40 if engine.trie.ENGINE_MODE != "hot" else 0)
     assert x.sum().item() == 64 * 300
 

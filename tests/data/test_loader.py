@@ -16,7 +16,7 @@ LIBRARIES = ("torch", "jtorch")
 
 
 def passes(xp, dataset, epochs=2, **options):
-    """All batches of some epochs after one seed, and the next random number."""
+    """Return all batches of some epochs after one seed, and the next random number."""
     xp.manual_seed(7)
     loader = xp.utils.data.DataLoader(dataset, **options)
     return [described(batch) for _ in range(epochs) for batch in loader], float(xp.rand(1))

@@ -40,7 +40,7 @@ def written(order):
 
 
 def orders(name, ranks, local, microbatches, **options):
-    """A schedule's order, and what is done beside computing; of a single stage the first only."""
+    """Return a function that gives a schedule's order; with several stages also the order with messages."""
     def body(xp):
         schedules = part(xp, "schedules")
         stages = [stand_in(xp, ranks, ranks * local) for _ in range(local)]
@@ -71,7 +71,7 @@ def test_orders_of_a_v(same, name, ranks):
 
 
 def lowered(*steps):
-    """What becomes of an order of two stages, or of four on two ranks: messages, a dry run, one backward of two parts."""
+    """Return a function that lowers an order for two ranks: merged backwards, messages, and a dry run."""
     def body(xp):
         s = part(xp, "schedules")
         order = {rank: [s._Action.from_str(a) for a in text.split(",")] for rank, text in enumerate(steps)}
@@ -159,7 +159,7 @@ def test_masks_are_cut_along_the_batch(same):
 # ---------------------------------------------------------------- backward
 
 def in_two_parts(xp):
-    """Gradients of inputs, then of parameters: some are used twice, one outside of the way of the inputs."""
+    """Return gradients of inputs, then of parameters. Some parameters are used twice, some by no input's gradient."""
     b = part(xp, "_backward")
     xp.manual_seed(0)
     w = [xp.nn.Parameter(xp.arange(9.).view(3, 3).sin() * (i + 1)) for i in range(4)]
@@ -210,7 +210,7 @@ class _Net:
     def __new__(cls, xp):
         class Choosing(xp.nn.Module):
             def forward(self, x):
-                return x * 2 if x.sum() > 0 else x      # not to be traced, and not traced
+                return x * 2 if x.sum() > 0 else x      # Tracing this line raises, so the tracer must not enter the module.
 
         class Net(xp.nn.Module):
             def __init__(self):
@@ -309,7 +309,8 @@ def test_a_rank_with_all_stages(alone):
     for net, other in zip(whole, nets, strict=True):
         net.load_state_dict(other.state_dict())
     for part_x, part_y in zip(x.chunk(2), y.chunk(2), strict=True):
-        (((whole[1](whole[0](part_x)) - part_y) ** 2).mean()).backward()       # twice, by half
+        # The factor 2 (scale) and the mean over 2 microbatches cancel.
+        (((whole[1](whole[0](part_x)) - part_y) ** 2).mean()).backward()
     assert all(alone.allclose(a, p.grad, atol=1e-5) for a, p in zip(found, [p for n in whole for p in n.parameters()], strict=True))
 
 

@@ -88,7 +88,7 @@ def attempt(f, *args):
 
 
 @pytest.mark.conformance
-@pytest.mark.filterwarnings("ignore:Singular sample")       # PyTorch's, of all Wishart samples
+@pytest.mark.filterwarnings("ignore:Singular sample")       # PyTorch warns at each Wishart sample
 @pytest.mark.parametrize(("name", "kw"), EVERY, ids=IDS)
 def test_like_pytorch(torch, name, kw):
     """A distribution's attributes, samples and functions of samples are PyTorch's."""
@@ -442,7 +442,7 @@ def test_expand_of_a_class_that_names_pytorchs_module():
     class Categorical(distributions(jtorch).Categorical):
         pass
 
-    # An install sets the module in this way.
+    # Where jtorch serves as torch, the import hook sets ``__module__`` like this.
     Categorical.__mro__[1].__module__, kept = "torch.distributions.categorical", Categorical.__mro__[1].__module__
     try:
         assert Categorical(probs=jtorch.ones(3) / 3).expand((2,)).batch_shape == (2,)

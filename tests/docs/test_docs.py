@@ -23,7 +23,7 @@ TUTORIALS = [p for p in PAGES if p.parent.name == "tutorials"]
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_page(page):
     engine.forget()
-    stats.reset()       # pages say what the engine has compiled, as if nothing had run before
+    stats.reset()       # pages show counters of the engine that start at 0
     found = wrong(page, str(page.relative_to(ROOT)))
     if found is not None:
         pytest.fail(found)

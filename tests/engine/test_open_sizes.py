@@ -115,7 +115,7 @@ def served():
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_one_trace_serves_for_all_sizes_it_admits(name, served):
-    # These two admit six sizes at most, and hash collisions lose one or two.
+    # A trace of these two serves at most six of the sizes, and hash collisions cost one or two of them.
     least = 3 if name in ("small or large", "tril") else 6
     assert len(served[name]) >= least, served[name]
     assert 7 not in served[name] or name != "one of a kind"

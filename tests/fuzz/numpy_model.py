@@ -143,7 +143,7 @@ class Shown:
         return np.unique(where).size < where.size
 
     def write(self, at: Any, number: Any, slope: Any, args: tuple = (), saved: tuple = (), *, grad: bool = True) -> None:
-        """Numbers and derivatives at an index, computed from ``args``; without ``grad`` the history stays as it is."""
+        """Write numbers and derivatives, computed from ``args``, at an index. Without ``grad`` keep the history."""
         needs = grad and any(t.requires_grad for t in (self, *args))
         if needs and self.history.leaf:
             raise RefusedError("a leaf that requires grad, or a view of one")

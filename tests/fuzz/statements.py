@@ -293,7 +293,7 @@ def behind(c: Chooser) -> list[str]:
         [kept, f"{array}[...] = 5"], [kept, f"{array}.fill(5)"], [kept, f"{array} += 1"], [f"np.asarray({name}.detach())[...] = 3", kept],
         [f"{other} = {name}.data", f"{other}.fill_(7)"], [f"{other} = {name}.data", f"del {name}", f"{other}.mul_(2)"],
         [f"{other} = {name}.detach()[..., :1].data", f"{other}.fill_(4)"], [kept, f"del {name}", f"{array} *= 2"]])
-    at = c.rng.choice([0, 0, 1]) if written[0] == kept else 0       # Some arrays exist before the product.
+    at = c.rng.choice([0, 0, 1]) if written[0] == kept else 0       # The array may be made before the product.
     product = c.rng.choice([f"{new} = {leaf} * {name}", f"{new} = ({leaf} * {name}).exp()", f"{new} = ({name} * {leaf}) * {name}"])
     return [f"{leaf} = xp.ones_like({name}).requires_grad_()", *written[:at], product, *written[at:],
             f"{new}.sum().backward()", f"log.append({leaf}.grad.tolist())"]

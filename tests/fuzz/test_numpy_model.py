@@ -60,7 +60,7 @@ class Programs(RuleBasedStateMachine):
         self.leaves: list[Both] = []
         self.hosted: list[Both] = []
 
-    # ------------------------------------------------------------ carrying out
+    # ------------------------------------------------------------ running calls on both sides
 
     def mode(self):
         """Return the current grad mode of the program."""

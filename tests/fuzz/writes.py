@@ -64,12 +64,12 @@ def setitem(c: Chooser) -> str:
     placed = any(mark in i for mark in ("tensor", "arange", "nonzero", "array", ">", "True", "["))
     part = t if placed else _part(t, i)
     if windows(t) or _is_expanded(t) if placed else part is not None and windows(part):
-        value = c.number()      # The remaining value of several depends on the order.
+        value = c.number()      # Several values for one element: the last one written would remain.
     if value in c.pool:
         o = c.of(value)
-        value += ".detach()" if o.dtype != t.dtype else ""      # Otherwise PyTorch gives integers a history.
+        value += ".detach()" if o.dtype != t.dtype else ""      # PyTorch would give integers a history.
         if placed or not _in_any_order(o, t, i):
-            value += ".clone()"         # A read of memory during its write depends on the order.
+            value += ".clone()"         # The value shares memory that is written, so the order of the writes would count.
     return f"{name}[{i}] = {value}"
 
 
@@ -165,7 +165,7 @@ OUT_BINARY = ["add", "mul", "sub", "maximum", "div", "eq"]
 
 def out(c: Chooser) -> str:
     """Return an op that writes into ``out=``."""
-    if c.hosted:       # Memory shared with NumPy cannot be resized, but its tensor has changed by then.
+    if c.hosted:       # A resize of memory shared with NumPy raises, but only after the tensor's shape has changed.
         return setitem(c)
     name = c.tensor(lambda t: not t.requires_grad and t.dtype != c.bool_ and t.is_contiguous())
     t = c.of(name)

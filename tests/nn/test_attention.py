@@ -18,7 +18,7 @@ def numbers(*shape, seed=0):
 
 
 def attended(xp, options, mask=None, padding=None, self_attention=False, train=True, batched=True, **call):
-    """Text, start, output, weights and gradients of nn.MultiheadAttention(8, 2)."""
+    """Return the text, initial parameters, output, weights and gradients of nn.MultiheadAttention(8, 2)."""
     xp.manual_seed(0)
     layer = eval(f"nn.MultiheadAttention(8, 2{options})", {"nn": xp.nn}).train(train)
     start = [p.detach().clone() for p in layer.parameters()]

@@ -86,7 +86,7 @@ F.linear_cross_entropy(x, images.reshape(4, 2, 3), pixels.reshape(4, 2))
 
 
 def names_in(xp):
-    """The inputs as tensors of a library; the floating ones want a gradient."""
+    """Return the inputs as tensors of a library, by name. Floating-point inputs require gradients."""
     made = {n: xp.tensor(a, requires_grad=n not in ("bits", "weight", "sign", "signs", "counts")) for n, a in INPUTS.items()}
     return {**made, **{n: xp.tensor(a) for n, a in LABELS.items()}, "nn": xp.nn, "F": xp.nn.functional, "torch": xp}
 

@@ -197,7 +197,7 @@ weight_norm(nn.Linear(3, 4), dim=None)
 
 
 def made(xp, source):
-    """A parametrized module's state, weight and gradients, before and after an assignment."""
+    """Return a parametrized module's state, weight and gradients, before and after an assignment."""
     xp.manual_seed(0)
     m = eval(source, {"nn": xp.nn, **vars(xp.nn.utils.parametrizations)})
     name = "bias" if "bias" in source else "weight"

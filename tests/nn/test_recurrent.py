@@ -33,7 +33,7 @@ def first_state(xp, net):
 
 
 def observed(xp, source, packed=False, hx=False, second=False):
-    """Text, start, output, states, gradients, second gradients, and the generator's next number."""
+    """Return a network's text, initial parameters, output, states, gradients, second gradients and next random numbers."""
     xp.manual_seed(0)
     net = eval(source, {"nn": xp.nn})
     start = [p.detach().clone() for p in net.parameters()]

@@ -24,7 +24,7 @@ def made(xp, kind, options):
 
 
 def run(xp, kind, options, masks):
-    """Text, start, output, gradients, and the generator's next number."""
+    """Return a model's text, initial parameters, output, gradients and next random numbers."""
     model, src, tgt = made(xp, kind, options)
     start = [p.detach().clone() for p in model.parameters()]
     causal = xp.nn.Transformer.generate_square_subsequent_mask
@@ -83,7 +83,7 @@ def test_errors(xp, call, message):
 
 
 def losses(xp, steps):
-    """A small language model trained on one text, the seed and the data being the same everywhere."""
+    """Return the losses of a small language model, trained on one text with the same seed in each library."""
     nn, text = xp.nn, "the quick brown fox jumps over the lazy dog; " * 30
     letters = sorted(set(text))
     data = xp.tensor([letters.index(c) for c in text])

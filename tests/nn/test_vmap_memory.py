@@ -5,7 +5,7 @@ import pytest
 
 
 def shown(t, *others):
-    """What a user sees of a result: values, geometry, and which of the other tensors have the same memory."""
+    """Return a result's values, strides and offset, and for each other tensor whether it shares the memory."""
     where = t.untyped_storage().data_ptr()
     return t.tolist(), t.stride(), t.storage_offset(), [o.untyped_storage().data_ptr() == where for o in others]
 

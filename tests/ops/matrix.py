@@ -104,7 +104,7 @@ class Run:
                     self.wrong[wrong.check or name].append(f"sample {number}: {wrong}")
 
     def check_errors(self) -> None:
-        """Calls that raise in PyTorch's tests raise the same error here, with the same first sentence."""
+        """Check that calls that raise in PyTorch's tests raise the same error here, with the same first sentence."""
         for number, wrong_call in enumerate(self.translator.samples(self.info.error_inputs_func(self.info, "cpu"))):
             try:
                 self._error(wrong_call.sample_input)

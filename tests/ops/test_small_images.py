@@ -32,9 +32,9 @@ def test_each_formula_is_the_convolution(formula, size):
 
 
 @pytest.mark.parametrize(("size", "filters"), [
-    ((4, 32, 2, 2), (64, 32, 3, 3)),            # The filters are most of the data: products of patches in all directions.
-    ((1, 8, 16, 16), (8, 8, 3, 3)),             # There are few images with few places.
-    ((2, 8, 48, 48), (8, 8, 3, 3)),             # There are few images: blocks.
+    ((4, 32, 2, 2), (64, 32, 3, 3)),            # Mostly filters: the result and all gradients are products of patches.
+    ((1, 8, 16, 16), (8, 8, 3, 3)),             # Few images with few result positions.
+    ((2, 8, 48, 48), (8, 8, 3, 3)),             # Few large images, which are cut into blocks.
     ((0, 3, 8, 8), (4, 3, 3, 3)), ((4, 32, 64), (64, 32, 5)), ((1, 4, 3, 4, 4), (32, 4, 3, 3, 3))])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_few_or_small_images(xp, torch, rng, size, filters, dtype):

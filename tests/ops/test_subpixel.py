@@ -13,7 +13,7 @@ pytestmark = pytest.mark.core
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "kernel", "spread", "padding"), [
-    ((5, 6), (4, 4), (2, 2), ((2, 2), (2, 3))), ((3, 4), (2, 2), (3, 3), ((1, 1), (1, 2))),  # Some places meet no input.
+    ((5, 6), (4, 4), (2, 2), ((2, 2), (2, 3))), ((3, 4), (2, 2), (3, 3), ((1, 1), (1, 2))),  # Some results read no input.
     ((4, 5), (3, 1), (2, 1), ((0, 0), (0, 0))), ((3, 3), (1, 1), (2, 3), ((0, 0), (1, 2))), ((7,), (5,), (3,), ((-1, 2),)),
     ((2, 3, 2), (2, 3, 2), (2, 2, 1), ((1, 1), (2, 2), (0, -1)))])
 def test_phases_are_the_convolution(size, kernel, spread, padding):

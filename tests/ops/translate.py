@@ -113,7 +113,7 @@ class Translator:
             return self.named(f"Tensor.{dotted.rpartition('.')[2]}")
 
     def samples(self, made: Iterator) -> Iterator:
-        """What ``sample_inputs_func`` or ``error_inputs_func`` of an entry of PyTorch's database makes, each from one seed.
+        """Yield the samples of ``sample_inputs_func`` or ``error_inputs_func`` in PyTorch's database, each from one seed.
 
         ``info.sample_inputs`` does the same, but looks for a unittest in the stack, which takes longer than all the rest.
         """

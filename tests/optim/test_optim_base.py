@@ -334,7 +334,7 @@ def test_betas_that_are_tensors(xp, kind):
 # ---------------------------------------------------------------- steps with a history
 
 def through(xp, kind: str, options: dict, steps: int, lr=None):
-    """The gradients that a few steps let through: to the first parameters, to the gradients, to the rate."""
+    """Return gradients through a few differentiable steps: by the initial parameters, the gradients and the rate."""
     rng = np.random.default_rng(3)
     start, grad = (xp.tensor(rng.standard_normal((3, 2)), requires_grad=True) for _ in range(2))
     rate = xp.tensor(lr, dtype=xp.float64, requires_grad=True) if lr is not None else 0.05

@@ -78,7 +78,7 @@ SEVERAL = ["chained", "three chained", "sequential", "three in turn", "warm rest
 
 
 def made(xp, name):
-    """An optimizer and a scheduler."""
+    """Return an optimizer and a scheduler."""
     a, b = (xp.nn.Parameter(xp.ones(1)) for _ in range(2))
     optimizer = xp.optim.SGD([{"params": [a]}, {"params": [b], "lr": 0.05}], lr=0.1, momentum=0.9)
     schedules = xp.optim.lr_scheduler
@@ -104,7 +104,7 @@ def go_on(optimizer, scheduler, epochs):
 
 
 def from_state(xp, name, epoch, optimizer_first):
-    """The rates behind an epoch, of a new optimizer and scheduler that have taken over the state of others."""
+    """Return the rates after an epoch, from a new optimizer and scheduler that have loaded the state of others."""
     states = [copy.deepcopy(x.state_dict()) for x in _advanced(xp, name, epoch)]
     optimizer, scheduler = made(xp, name)
     for x, state in ((optimizer, states[0]), (scheduler, states[1])) if optimizer_first else ((scheduler, states[1]), (optimizer, states[0])):
@@ -150,7 +150,7 @@ RATES = {       # PyTorch's rates after 1, 10, 20, 30 and 40 epochs.
     "warm restarts in turn": [0.028, 0.1, 0.05, 0.1, 0.05],
     "plateau": [0.1, 0.025, 0.003125, 0.00078125, 9.765625e-05],
 }
-LAST_EPOCHS = {     # PyTorch's rates three epochs after these.
+LAST_EPOCHS = {     # PyTorch's rates three epochs after those of RATES.
     "chained": [0.0729, 0.04782969, 0.0282429536, 0.0121576655, 0.00119725152],
     "three chained": [0.00885994122, 0.000877944901, 0.0, 0.00909230916, 0.00186881673],
     "sequential": [1.0, 0.0729, 0.0729, 0.0729, 0.0729],
@@ -166,7 +166,7 @@ def test_rates_of_40_epochs(xp, name):
 
 
 def last_epochs(xp, name):
-    """The rates behind each of 40 epochs: the inner schedulers and the outer one go on with the optimizer of others."""
+    """Return the rates after each of 40 epochs. The inner and outer schedulers continue with another optimizer."""
     found = []
     for epoch in range(40):
         optimizer, _ = _advanced(xp, name, epoch)

@@ -50,7 +50,7 @@ no_mkl = pytest.mark.skipif(torch_uses_mkl(), reason="on Intel's CPUs PyTorch dr
 
 
 def same(theirs, ours, seed=7, before=0, ulp=0):
-    """Runs both from one seed (after ``before`` normals) and compares the numbers and the states."""
+    """Run both from one seed (after ``before`` normals) and compares the numbers and the states."""
     torch.manual_seed(seed)
     stream = Stream(seed)
     torch.randn(before)
@@ -125,7 +125,7 @@ def test_order_of_memory(shape, order):
 
 
 def numbers(xp, *shape):
-    """The numbers from 0 to 1, in the order of a contiguous tensor."""
+    """Return numbers from 0 to 1, in the order of a contiguous tensor."""
     return xp.linspace(0, 1, math.prod(shape)).reshape(shape)
 
 
@@ -178,7 +178,7 @@ DRAWN = {
 
 
 def outcome(xp, call, layout):
-    """The numbers, how they lie in memory, and the next two numbers; or the error."""
+    """Return the strides, the numbers and the next two random numbers; or the error."""
     x = layout(xp)
     xp.manual_seed(7)
     try:
@@ -256,7 +256,7 @@ def test_ranges(name, low, high):
 
 
 def compare(theirs, ours):
-    """The same numbers, or the same error with the same first line."""
+    """Check that both give the same numbers, or the same error with the same first line."""
     try:
         theirs()
     except Exception as e:  # noqa: BLE001, whatever PyTorch raises is what we must raise

@@ -22,14 +22,14 @@ def both(direction):
 
 
 def saved(xp, obj: Any, **options: Any) -> bytes:
-    """What ``xp.save`` writes for an object."""
+    """Return the bytes that ``xp.save`` writes for an object."""
     buffer = io.BytesIO()
     xp.save(obj, buffer, **options)
     return buffer.getvalue()
 
 
 def loaded(xp, data: bytes, **options: Any) -> Any:
-    """What ``xp.load`` reads from bytes."""
+    """Return the object that ``xp.load`` reads from bytes."""
     return xp.load(io.BytesIO(data), **options)
 
 
@@ -49,7 +49,7 @@ def elements(t: Any) -> list:
 
 
 def described(x: Any) -> Any:
-    """An object with each tensor as what can be seen of it, so that those of two libraries compare."""
+    """Return an object with each tensor replaced by its visible properties, so that two libraries' objects compare."""
     if is_tensor(x):
         return (type(x).__name__, str(x.dtype), tuple(x.shape), tuple(x.stride()), x.storage_offset(), x.requires_grad,
                 x.untyped_storage().nbytes(), str(x.device), elements(x) if str(x.device) != "meta" else None)
@@ -68,7 +68,7 @@ BYTES = "float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz float8_e8m0fn
 
 
 def of_all_dtypes(xp) -> dict:
-    """A tensor of each dtype."""
+    """Return a tensor of each dtype."""
     made = {name: xp.arange(6).reshape(2, 3).to(getattr(xp, name)) for name in f"{INTEGERS} {FLOATS} bool".split()}
     made |= {name: xp.arange(40, 46, dtype=xp.uint8).view(getattr(xp, name)) for name in BYTES.split()}
     made["special"] = xp.tensor([float("nan"), float("inf"), -0.0, 1e-45])
@@ -76,12 +76,12 @@ def of_all_dtypes(xp) -> dict:
 
 
 def classic_dtypes(xp) -> dict:
-    """A tensor of each dtype that PyTorch's legacy format can hold."""
+    """Return a tensor of each dtype that PyTorch's legacy format can hold."""
     return {k: v for k, v in of_all_dtypes(xp).items() if k not in ("uint16", "uint32", "uint64", *BYTES.split())}
 
 
 def views(xp) -> dict:
-    """Tensors that share storages, in all sorts of geometries."""
+    """Return tensors that share storages, with many geometries."""
     base = xp.arange(24.).reshape(2, 3, 4)
     other = xp.arange(5)
     return {"base": base, "same": base, "alias": base.detach(), "part": base[1:, :, ::2], "transposed": base.transpose(0, 2),
@@ -91,7 +91,7 @@ def views(xp) -> dict:
 
 
 def of_arrays(xp) -> dict:
-    """Tensors made of NumPy arrays whose memory is laid out in all sorts of ways."""
+    """Return tensors made of NumPy arrays with many memory layouts."""
     whole = np.arange(24.).reshape(2, 3, 4)
     arrays = {"transposed": whole[0].T, "fortran": np.asfortranarray(whole), "permuted": whole.transpose(1, 2, 0),
               "steps": whole[:, :, ::2], "part": whole[0, 1:, 1:3], "column": np.arange(3.).reshape(1, 3).T,
@@ -107,7 +107,7 @@ def of_arrays(xp) -> dict:
 
 
 def requiring_grad(xp) -> dict:
-    """Leaves, parameters and results."""
+    """Return leaves, parameters and results."""
     w = xp.nn.Parameter(xp.arange(4.).reshape(2, 2))
     x = xp.ones(2, requires_grad=True)
     w.grad = xp.ones(2, 2)
@@ -116,7 +116,7 @@ def requiring_grad(xp) -> dict:
 
 
 def plain_things(xp) -> dict:
-    """What is no tensor."""
+    """Return objects other than tensors."""
     state = OrderedDict(a=1, b=OrderedDict(c=2))
     state._metadata = {"version": 1}
     return {"numbers": [0, 1, -1, 255, 256, 65536, 2 ** 31, -2 ** 31, 2 ** 63, -2 ** 200, 0.5, float("inf"), True, False, 1 + 2j],

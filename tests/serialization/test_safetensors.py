@@ -18,7 +18,7 @@ def module_of(name):
 
 
 def tensors(xp):
-    """Tensors of all dtypes that the format has."""
+    """Return tensors of all dtypes that the format has."""
     found = {k: v for k, v in of_all_dtypes(xp).items() if k not in ("complex128", *BYTES.split()[2:])}
     return {**found, "scalar": xp.tensor(2.5), "empty": xp.zeros(0, 3), "part": xp.arange(6)[2:4], "p": xp.nn.Parameter(xp.ones(2))}
 

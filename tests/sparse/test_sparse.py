@@ -15,12 +15,12 @@ LAYOUTS = ["coo", "csr", "csc"]
 
 
 def coo(xp, **options):
-    """A matrix that names one element twice."""
+    """Return a matrix with two entries for one element."""
     return xp.sparse_coo_tensor(PLACES, VALUES, (2, 3), **options)
 
 
 def of_layout(xp, name):
-    """The same in a layout."""
+    """Return that matrix in a layout."""
     return getattr(coo(xp).coalesce(), f"to_sparse_{name}")()
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 FILE = Path(__file__).with_suffix(".json.gz")
-UNINITIALISED = ("empty", "resize", "set_", "new_empty")     # what their results hold is anybody's
+UNINITIALISED = ("empty", "resize", "set_", "new_empty")     # their results hold arbitrary numbers
 PRECISION = {"float16": 2e-2, "bfloat16": 5e-2, "complex32": 2e-2}
 
 

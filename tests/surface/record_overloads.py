@@ -22,8 +22,8 @@ from typing import Any
 from libraries import library
 from surface.overload_calls import FILE, outcome, same
 
-SECONDS = 2.0       # for the search of one overload's arguments
-VALUES = 2          # of each optional argument that PyTorch takes
+SECONDS = 2.0       # limit of the search for one overload's arguments
+VALUES = 2          # recorded values of each optional argument, if one of them changes the outcome
 
 FLOATS = ["t:float32:2,3:{}", "t:float32:3,3:{}", "t:float32:3:{}", "t:float32::{}", "t:float32:2,3,3:{}", "t:float32:1,2,4,4:{}",
           "t:float32:2,2,3,3:{}", "t:float32:1,2,4,4,4:{}", "t:float32:2:{}", "t:float32:1,4,3:{}", "t:float32:3,2:{}", "t:float64:3,3:{}"]
@@ -57,7 +57,7 @@ TYPES: dict[str, list[Any]] = {
 STRINGS = {"reduce": ["mean", "sum", "amax"], "rounding_mode": ["trunc", "floor"], "equation": ["ij,jk->ik"], "mode": ["fan_in"],
            "interpolation": ["lower", "nearest"], "indexing": ["ij", "xy"], "padding": ["same", "valid"], "ord": ["fro"], "side": ["right"],
            "UPLO": ["U"], "driver": ["gels"], "dtype": [], "approximate": ["tanh"], "pad_mode": ["reflect"], "p": ["fro"]}
-# What a search finds only by luck.
+# Arguments that a search would rarely find.
 GIVEN: dict[str, list[Any]] = {
     "lstm(input:": ["t:float32:2,1,3:0", ["t:float32:1,1,3:1", "t:float32:1,1,3:2"], ["t:float32:12,3:3", "t:float32:12,3:4", "t:float32:12:5",
                     "t:float32:12:6"], True, 1, 0.0, False, False, False],

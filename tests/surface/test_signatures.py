@@ -11,7 +11,7 @@ import jtorch as torch
 from tools.pytorch_signatures import recorded, signature_at
 
 SIGNATURES = recorded()
-# Ours differ for a reason.
+# Functions whose signature differs from PyTorch's, by reason.
 OTHER = {
     "takes more": """
         Tensor.norm cdist nn.functional.sigmoid nn.functional.tanh no_grad.__init__ autograd.graph.RemovableHandle.__init__

@@ -78,7 +78,7 @@ def first(made):
 
 
 def case(xp, name):
-    """A function without arguments that computes."""
+    """Return a function without arguments that computes."""
     if name in MODELS:
         model, shapes = MODELS[name](xp.nn)
         inputs = [xp.ones(shape, requires_grad=name not in ("mlp", "cnn")) for shape in shapes]

@@ -14,7 +14,7 @@ assert LIBRARY is not None
 
 
 def bilinear(image, y, x, low=-1.0):
-    """A sample of (H, W); 0 where it lies outside by a pixel or more."""
+    """Return a bilinear sample of an image (H, W); 0 for a point outside by a pixel or more."""
     height, width = image.shape
     if y < low or y > height or x < low or x > width:
         return 0.0
@@ -27,7 +27,7 @@ def bilinear(image, y, x, low=-1.0):
 
 
 def roi_mean(image, roi, scale, bins, ratio, offset, smallest):
-    """(bins) of one channel: means of samples."""
+    """Return the bins of one channel: means of samples."""
     x0, y0, x1, y1 = roi * scale - offset
     size = max(y1 - y0, smallest), max(x1 - x0, smallest)
     steps = [n / b for n, b in zip(size, bins, strict=True)]

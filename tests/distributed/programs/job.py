@@ -53,7 +53,7 @@ def alone(steps):
 
 
 def trains_on_batches_of_each_process():
-    """Each process gives its rows, and one rank alone reads, at changing places."""
+    """Train on rows of each process. One rank at a time reads the loss, at changing places of the step."""
     mesh, model = init_device_mesh("cpu", (8,)), net()
     distribute_module(model, mesh)
     places = ["after forward", "after backward", "after the step"]

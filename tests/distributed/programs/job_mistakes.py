@@ -1,4 +1,4 @@
-"""What goes wrong in a job of one JAX runtime: each case ends in an error on every rank that waits. The case is the argument.
+"""Mistakes in a job of one JAX runtime. Each case (the argument) ends in an error on every waiting rank.
 
 Each rank writes its error to a file of its number in the folder ``SAID``.
 """
@@ -50,7 +50,7 @@ def run(case, rank):
         if rank == 0:
             runtime.meeting._host.seconds = 2.
             x.full_tensor()
-        while runtime.meeting.failure is None:      # Until rank 0's time is up.
+        while runtime.meeting.failure is None:      # Wait until rank 0's read has timed out.
             threading.Event().wait(.05)
         x.sum().item()
     elif case == "leaves" and rank == 1:

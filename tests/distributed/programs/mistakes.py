@@ -1,4 +1,4 @@
-"""What one rank does wrong, and what the others are told: ``mistakes.py shape|other|absent|dies|monitored``."""
+"""One rank makes a mistake, and all ranks print their errors: ``mistakes.py shape|other|absent|dies|monitored``."""
 import datetime
 import os
 import sys

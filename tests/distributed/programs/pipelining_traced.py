@@ -73,7 +73,7 @@ def traced(say, rank, n, cpu):
 
 
 def data_parallel(say, rank, cpu):
-    """Two stages on each rank of a pipeline, and each stage on two ranks."""
+    """Train two stages, each of which runs on two data-parallel ranks."""
     mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "pp"))
     dp, at = mesh["dp"].get_group(), mesh.get_local_rank("pp")
     x, y = batch(mesh.get_local_rank("dp"))

@@ -1,4 +1,4 @@
-"""What the programs share: each rank says lines, and the ranks write them one after another. Unmodified PyTorch."""
+"""Printing, which all programs share: each rank says lines, and the ranks write them in turn. Unmodified PyTorch."""
 import contextlib
 import os
 
@@ -7,7 +7,7 @@ import torch.distributed as dist
 
 @contextlib.contextmanager
 def saying():
-    """A job of Gloo's for a block, which gets ``say``, this rank and their number; what was said is written behind it."""
+    """Open a Gloo job for a block, which gets (say, rank, number of ranks). After the block, write the said lines."""
     dist.init_process_group("gloo")
     rank, n = dist.get_rank(), dist.get_world_size()
     lines = []

@@ -21,7 +21,7 @@ F32 = np.float32
 
 
 def programs(fn, *arrays):
-    """The results of a function, fused and step by step, and how many runs were fused."""
+    """Return a function's results, fused and step by step, and the number of fused runs."""
     avals = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arrays]
     with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
         jaxpr, _ = trace(fn, avals)
