@@ -91,7 +91,7 @@ def _branches(code: Any) -> bool:
 
 
 class Table:
-    """What jtorch lacks of the recorded names."""
+    """The recorded names that jtorch lacks."""
 
     def __init__(self) -> None:
         self.theirs = {path: names.split() for path, names in read(NAMES)["modules"].items()}
@@ -148,7 +148,7 @@ class Table:
             own = self._own(path)
             taken = _taken(own) if callable(own) and not refusal(own) else None
             lacks = [n for n in names.split() if n[0] != "_" and n not in taken] if taken is not None else []
-            if lacks and len(lacks) < len(names.split()):       # a function of another form is no case of missing arguments
+            if lacks and len(lacks) < len(names.split()):       # a function that takes none of them has another form on purpose
                 yield path, " ".join(lacks)
 
     def _own(self, path: str) -> Any:

@@ -51,7 +51,7 @@ class Measure(NamedTuple):
     name: str
     value: float
     limit: float
-    least: bool = False     # the limit is a lower one
+    least: bool = False     # True if ``limit`` is a lower limit
 
     @property
     def key(self) -> str:

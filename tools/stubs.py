@@ -147,7 +147,7 @@ def _source(module: str, short: str, value: Any) -> str | None:
     if is_made(value) or not isinstance(value, (type, types.FunctionType)):
         return None
     home, own = str(value.__module__), value.__name__
-    if home == "jtorch" and isinstance(value, type):  # Pickles use this name. The methods of the class name its file.
+    if home == "jtorch" and isinstance(value, type):  # The class has this name for pickles. Its methods have the file's.
         home = next((f.__module__ for f in vars(value).values() if isinstance(f, types.FunctionType)), "")
     if home.split(".")[0] != "jtorch":
         home = next((n for n, m in sorted(sys.modules.items()) if n.startswith("jtorch.") and n not in (module, *INSIDE)

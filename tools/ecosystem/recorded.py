@@ -1,4 +1,4 @@
-"""What PyTorch gave, kept in ``recorded/``, so that the table can be made again where PyTorch is not installed.
+"""PyTorch's results, kept in ``recorded/``, so that the table can be made without PyTorch.
 
 Of an array its shape, its kind and some of its elements are kept, of a long text its hash.
 """
