@@ -1,8 +1,9 @@
 """``python -m tools.site.browse DIR``: open the built site in a browser and report problems.
 
-Headless Chromium opens each page in the width of a desktop and of a phone. The console must be empty, and nothing may reach
-beyond the screen. It then tests the search, the copy button of code and the dark colours. axe looks for accessibility problems
-(WCAG 2, levels A and AA). ``--pictures DIR`` keeps screenshots.
+Headless Chromium opens each page in light and in dark colours, in the width of a desktop and of a phone. The console must be
+empty, images must load, and nothing may leave its box or the screen. axe looks for accessibility problems (WCAG 2, levels A and
+AA). Links within the site must lead to an element of a page. The program then tests the search, the copy button of code and the
+button of colours. ``--pictures DIR`` keeps screenshots, ``--only NAME`` takes the pages with this part in their name.
 """
 from __future__ import annotations
 
@@ -16,12 +17,37 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 WIDE, NARROW = (1280, 900), (390, 844)      # Width and height in pixels.
 SECONDS = 20                                # Seconds to wait for something to appear.
-SHOWN = ("index.html", "tutorials/training/index.html", "reference/index.html", "messages/index.html", "performance/index.html")
+PATIENCE = 900                              # Seconds for one script, on a loaded machine.
+SCHEMES = {"light": "default", "dark": "slate"}     # The names that the browser and the theme have for the colours.
+SHOWN = ("index.html", "tutorials/training/index.html", "tutorials/porting/index.html", "ecosystem/index.html",
+         "reference/index.html")
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--force-prefers-reduced-motion")
+
+# Returns what leaves its box: an element the part of the page that scrolls or clips, code in a line its paragraph or cell.
+OUTSIDE = """
+const PADDING = 4;
+const clips = e => getComputedStyle(e).overflowX !== "visible";
+const box = e => { do e = e.parentElement; while (e && !e.matches(".md-content") && !clips(e)); return e; };
+const right = e => Math.max(...[...e.getClientRects()].map(r => r.right));
+const outside = (e, b) => b && e.getClientRects().length && !clips(b) && right(e) > b.getBoundingClientRect().right + PADDING;
+const all = [...document.querySelectorAll(".md-content *")].filter(e => !e.closest("svg, .md-code__nav"));
+const line = e => e.matches(":not(pre) > code") && e.closest("p, li, td, th, h1, h2, h3, dt, dd");
+return all.filter(e => outside(e, box(e)) || outside(e, line(e))).map(e => e.outerHTML.slice(0, 120));
+"""
+IMAGES = "return [...document.images].filter(i => !i.complete || !i.naturalWidth).map(i => i.src)"
+LINKS = "return [[...document.links].map(a => a.href), [...document.querySelectorAll('[id], a[name]')].map(e => e.id || e.name)]"
+SETTLED = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 100)))"
+AXE = "const [options, done] = arguments; axe.run(options).then(r => done(r.violations))"
+# What axe looks for in each variant: contrast depends on colours, and other rules on the width.
+LEVELS = {"type": "tag", "values": ["wcag2a", "wcag2aa"]}
+RULES = {("light", WIDE): {"runOnly": LEVELS},
+         ("light", NARROW): {"runOnly": LEVELS, "rules": {"color-contrast": {"enabled": False}}},
+         ("dark", WIDE): {"runOnly": {"type": "rule", "values": ["color-contrast"]}}}
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -52,6 +78,9 @@ def browser() -> Iterator[Any]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(_found("chromedriver")))
+    driver.set_script_timeout(PATIENCE)
+    # The theme stores the colours of the first visit.
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": "if (location.host) localStorage.clear()"})
     try:
         yield driver
     finally:
@@ -69,22 +98,66 @@ def _found(*names: str) -> str:
 class Visit:
     """One run over the site, with its problems."""
 
-    def __init__(self, driver: Any, address: str, pictures: Path | None):
+    def __init__(self, driver: Any, address: str, site: Path, pictures: Path | None):
         self.driver, self.address, self.pictures = driver, address, pictures
+        self.names = {p.relative_to(site).as_posix() for p in site.rglob("*.*")}
         self.problems: list[str] = []
+        self.links: dict[str, set[str]] = {}
+        self.anchors: dict[str, set[str]] = {}
 
     def page(self, name: str) -> None:
-        """Open a page and check it in both widths."""
-        self._open(name)
-        self._until(lambda: self.driver.execute_script("return document.readyState") == "complete")
-        for width, height in (WIDE, NARROW):
-            self._size(width, height)
-            reach = self.driver.execute_script("return document.documentElement.scrollWidth")
-            if reach > width:
-                self.problems.append(f"{name}: {reach} pixels wide on a screen of {width}")
-            if self.pictures is not None and name in SHOWN:
-                self.driver.save_screenshot(str(self.pictures / f"{name.replace('/', '-')}-{width}.png"))
-        self.problems += [f"{name}: the console says {e['message']}" for e in self.driver.get_log("browser")]
+        """Open a page and check it in both colours and both widths."""
+        for scheme in SCHEMES:
+            self._open(name, scheme)
+            if self._until(lambda: self._run("return document.readyState") == "complete") is None:
+                self._problem(name, "does not load")
+            if self._scheme() != SCHEMES[scheme]:
+                self._problem(name, f"its colours are {self._scheme()} for a reader who prefers {scheme} ones")
+            for size in (WIDE, NARROW):
+                self._size(*size)
+                self.driver.execute_async_script(SETTLED)
+                self._variant(name, scheme, size)
+            for entry in self.driver.get_log("browser"):
+                self._problem(name, f"the console says {entry['message']}")
+        links, anchors = self._run(LINKS)
+        self.links[name], self.anchors[name] = set(links), set(anchors)
+
+    def _variant(self, name: str, scheme: str, size: tuple[int, int]) -> None:
+        """Check the open page as it is shown now."""
+        width = size[0]
+        reach = self._run("return document.documentElement.scrollWidth")
+        if reach > width:
+            self._problem(name, f"{reach} pixels wide on a screen of {width}")
+        for element in self._run(OUTSIDE):
+            self._problem(name, f"leaves its box in {width} pixels: {element}")
+        for image in self._run(IMAGES):
+            self._problem(name, f"the image {image} does not load")
+        if (scheme, size) in RULES:
+            self._accessible(name, f"{scheme}, {width} pixels", RULES[scheme, size])
+        if self.pictures is not None and name in SHOWN:
+            title = name.removesuffix("/index.html").replace("/", "-").removesuffix(".html")
+            self.driver.save_screenshot(str(self.pictures / f"{title}-{scheme}-{width}.png"))
+
+    def _accessible(self, name: str, variant: str, options: dict[str, Any]) -> None:
+        """Check the open page for accessibility problems."""
+        if self._run("return typeof axe") == "undefined":
+            self._run((resources.files("axe_core_python") / "axe.min.js").read_text())
+        for v in self.driver.execute_async_script(AXE, options):
+            self._problem(name, f"{v['help']} ({v['id']}, {v['impact']}; {variant}), {len(v['nodes'])} times, as in "
+                                f"{v['nodes'][0]['html']:.120}")
+
+    def follow(self) -> None:
+        """Check that the links within the site lead to an element of a page that was opened."""
+        for name, links in self.links.items():
+            for link in sorted(links):
+                page, _, anchor = link.partition("#")
+                if not page.startswith(self.address):
+                    continue
+                target = page.removeprefix(self.address)
+                target += "index.html" if not target or target.endswith("/") else ""
+                lost = anchor and unquote(anchor) not in self.anchors.get(target, {unquote(anchor)})
+                if target not in self.names or lost:
+                    self._problem(name, f"{link.removeprefix(self.address)} leads nowhere")
 
     def search(self, word: str, target: str) -> None:
         """Type a word into the search and follow the first result."""
@@ -122,17 +195,18 @@ class Visit:
         if self._until(lambda: self._scheme() != before) is None:
             self.problems.append("the colours cannot be turned")
 
-    def accessible(self, name: str) -> None:
-        """Check a page for accessibility problems."""
-        self._open(name)
-        self.driver.execute_script((resources.files("axe_core_python") / "axe.min.js").read_text())
-        found = self.driver.execute_async_script(
-            "const done = arguments[0]; axe.run({runOnly: ['wcag2a', 'wcag2aa']}).then(r => done(r.violations))")
-        self.problems += [f"{name}: {v['help']} ({v['id']}, {v['impact']}), {len(v['nodes'])} times, as in "
-                          f"{v['nodes'][0]['html']:.120}" for v in found]
+    def _problem(self, name: str, what: str) -> None:
+        if f"{name}: {what}" not in self.problems:
+            self.problems.append(f"{name}: {what}")
 
-    def _open(self, name: str) -> None:
+    def _run(self, script: str) -> Any:
+        return self.driver.execute_script(script)
+
+    def _open(self, name: str, scheme: str = "light") -> None:
         self._size(*WIDE)
+        self.driver.get("about:blank")      # A page that is left would store its colours again.
+        preferred = {"name": "prefers-color-scheme", "value": scheme}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [preferred]})
         self.driver.get(self.address + name.removesuffix("index.html"))
 
     def _scheme(self) -> str:
@@ -159,21 +233,19 @@ class Visit:
             return None
 
 
-def looked_at(site: Path, pictures: Path | None) -> list[str]:
+def looked_at(site: Path, pictures: Path | None, only: str) -> list[str]:
     """Return the problems of a site."""
-    names = sorted(str(p.relative_to(site)) for p in site.rglob("*.html") if p.name != "404.html")
     with served(site) as address, browser() as driver:
-        visit = Visit(driver, address, pictures)
+        visit = Visit(driver, address, site, pictures)
+        names = sorted(name for name in visit.names if name.endswith(".html") and name != "404.html" and only in name)
         for name in names:
             visit.page(name)
+        visit.follow()
         visit.search("cross_entropy", "cross_entropy")
         visit.search("DataLoader", "data")
         visit.copy("tutorials/training/")
-        for name in (*SHOWN, *SHOWN[:2]):       # The last pages are checked in dark colours.
-            visit.accessible(name)
-            if name == SHOWN[-1]:
-                visit.colours()
-    print(f"{len(names)} pages looked at, {len(visit.problems)} problems")
+        visit.colours()
+    print(f"{len(names)} pages looked at, each in {2 * len(SCHEMES)} variants, {len(visit.problems)} problems")
     return visit.problems
 
 
@@ -182,10 +254,11 @@ def main() -> int:
     parser = argparse.ArgumentParser("python -m tools.site.browse", description=__doc__.splitlines()[0])
     parser.add_argument("site", type=Path)
     parser.add_argument("--pictures", type=Path)
+    parser.add_argument("--only", default="")
     given = parser.parse_args()
     if given.pictures is not None:
         given.pictures.mkdir(parents=True, exist_ok=True)
-    problems = looked_at(given.site, given.pictures)
+    problems = looked_at(given.site, given.pictures, given.only)
     print(*problems, sep="\n")
     return 1 if problems else 0
 
