@@ -22,6 +22,7 @@ from typing import Any
 
 from jtorch._base.not_built import NotBuilt, NotBuiltMeta
 from jtorch._import_hook import install
+from jtorch._library.aten import function_of, schemas
 from tools.pages import write_or_check
 from tools.pytorch_names import MEMBERS, NAMES, is_public
 
@@ -107,9 +108,10 @@ class Table:
         if own is None:
             self.absent.add(path)
         elif isinstance(own, NotBuilt):
-            if _prefix(path.rpartition(".")[0], self.refused) is None:
+            above = _prefix(path.rpartition(".")[0], self.refused)
+            if above is None or _advice(own.__doc__ or "") != _advice(self.refused[above]):
                 self.refused[path] = own.__doc__ or ""
-            answers = sorted(n for n, thing in vars(own).items() if n[0] != "_" and isinstance(thing, FunctionType))
+            answers = sorted(n for n, thing in vars(own).items() if n[0] != "_" and not isinstance(thing, ModuleType))
             self.extra.update({path: answers} if answers else {})
         else:
             self._add_names(path, own)
@@ -151,10 +153,20 @@ class Table:
             if lacks and len(lacks) < len(names.split()):       # a function that takes none of them has another form on purpose
                 yield path, " ".join(lacks)
 
+    def calls(self) -> Iterator[tuple[str, str]]:
+        """Yield the spaces of operators and their operators that exist and cannot be called."""
+        names = [n for n in self.theirs["torch.ops.aten"] if n in schemas() and function_of(n) is None]
+        yield "torch.ops.aten", " ".join(sorted(names))
+
     def _own(self, path: str) -> Any:
         parent, _, name = path.rpartition(".")
         own = module(parent)
         return None if own is None or isinstance(own, NotBuilt) else look(own, name)[0]
+
+
+def _advice(text: str) -> str:
+    """Return what a module's refusal says beside the module's name."""
+    return text.partition(": ")[2]
 
 
 def _is_imported(thing: Any) -> bool:
@@ -215,7 +227,7 @@ def text() -> str:
         found = {"modules": sorted(m for m in table.absent if m.rpartition(".")[0] not in table.absent),
                  "names": {m: " ".join(n) for m, n in table.names.items()}, "refused": dict(sorted(table.refused.items())),
                  "members": _by_names(dict(table.members(listed["members"]))),
-                 "parameters": dict(table.parameters(listed["parameters"])),
+                 "calls": dict(table.calls()), "parameters": dict(table.parameters(listed["parameters"])),
                  "extra": {m: " ".join(n) for m, n in table.extra.items()}}
     return json.dumps(found, indent=0, ensure_ascii=False) + "\n"
 

@@ -60,6 +60,16 @@ MODULES = {
 }
 
 
+# What of a module works: names that say that the feature is absent.
+_NO_DEVICES = {"is_available": lambda: False, "is_initialized": lambda: False, "device_count": lambda: 0}
+_ANSWERS: dict[str, dict[str, Any]] = {
+    "mps": _NO_DEVICES,
+    "xpu": _NO_DEVICES,
+    "mtia": _NO_DEVICES,
+    "distributed.rpc": {"is_available": lambda: False},
+    "utils.cpp_extension": {"CUDA_HOME": None, "CUDNN_HOME": None, "HIP_HOME": None, "ROCM_HOME": None,
+                            "SYCL_HOME": None, "IS_HIP_EXTENSION": False},
+}
 # Names that packages ask for and that PyTorch builds without the feature lack too.
 _ABSENT = {("jtorch.distributed.rpc", "api")}
 
@@ -109,19 +119,12 @@ class NotBuilt(ModuleType):
         return placeholder(self.__name__.removeprefix("jtorch."), name)
 
 
-def _answers(name: str) -> dict[str, Callable]:
-    """Return the functions of a module that work: those that report that no device is available."""
-    if name in ("mps", "xpu", "mtia"):
-        return {"is_available": lambda: False, "is_initialized": lambda: False, "device_count": lambda: 0}
-    return {}
-
-
 def make_modules() -> None:
     """Register the modules in ``sys.modules`` and as attributes of loaded parents."""
     for name, instead in MODULES.items():
         full = f"jtorch.{name}"
         module = sys.modules[full] = NotBuilt(full, f"torch.{name}: not built. {instead}")
-        module.__dict__.update(_answers(name), __path__=[])
+        module.__dict__.update(_ANSWERS.get(name, {}), __path__=[])
         parent, _, short = full.rpartition(".")
         if parent in sys.modules:       # a parent loaded later finds the module in sys.modules
             setattr(sys.modules[parent], short, module)

@@ -36,7 +36,7 @@ class Known:
         self.modules, self.aliases, self.tensors = theirs["modules"], theirs["aliases"], theirs["tensors"]
         self.absent, self.lacking, self.refused = set(lacking["modules"]), lacking["names"], lacking["refused"]
         self.members = {kind: names.split() for names, kinds in lacking["members"].items() for kind in kinds.split()}
-        self.parameters, self.extra = lacking["parameters"], lacking["extra"]
+        self.parameters, self.extra, self.calls = lacking["parameters"], lacking["extra"], lacking["calls"]
 
     def verdict(self, path: str) -> Verdict:
         """Return what jtorch has of a dotted path; ``name`` is the part that was decided on."""
@@ -63,9 +63,12 @@ class Known:
             part = self._named_part(full, rest)
             if part in self.modules or (rest and rest[0] in self.extra.get(full, "").split()):
                 return Verdict("here", part)        # an import of the module, or a function of the module that works
-            return Verdict("device" if full.startswith(DEVICES) else "refused", part, _without_name(self.refused[full]))
+            says = next(self.refused[p] for p in (part, *_parents(part)) if p in self.refused)
+            return Verdict("device" if full.startswith(DEVICES) else "refused", part, _without_name(says))
         if full in self.absent or name in self._lacking(at):
             return Verdict("missing", full)
+        if name in self.calls.get(at, "").split():
+            return Verdict("refused", full, "the functions of torch, torch.nn.functional or Tensor that compute the same")
         return None
 
     def _named_part(self, module: str, rest: list[str]) -> str:
@@ -92,11 +95,17 @@ class Known:
 
     def statements(self, path: str, name: str, keywords: Mapping[str, Any] | None) -> Iterator[Statement]:
         """Yield the statements that apply to a use of a name that jtorch has."""
-        for key in {path, name, *(f"{parent}.*" for parent in _parents(path))}:
+        spaces = () if self._is_answer(path) else (f"{parent}.*" for parent in _parents(path))
+        for key in {path, name, *spaces}:
             yield from (s for s in self._by_name.get(key, ()) if s.applies(keywords))
         for parameter in (keywords or {}) if path == name else ():
             if parameter in self.parameters.get(name, "").split():
                 yield Statement((name,), "refused", f"takes no argument `{parameter}`", keyword=parameter)
+
+    def _is_answer(self, path: str) -> bool:
+        """Return whether a name works though its module is refused."""
+        module, _, name = path.rpartition(".")
+        return module in self.refused and name in self.extra.get(module, "").split()
 
     @cached_property
     def _by_name(self) -> dict[str, list[Statement]]:

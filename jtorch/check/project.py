@@ -109,6 +109,12 @@ def _read(source: files.Source, facts: reading.Facts) -> _Read:
         return _Read(source, None)
 
 
+def _is_harmless(use: reading.Use, name: str) -> bool:
+    """Return whether a use of a refused name raises nothing: an import, a class in isinstance, an operator that is compared."""
+    may_stand = name.rpartition(".")[2][:1].isupper() or name.startswith("torch.ops.")
+    return use.how == "import" or (may_stand and use.keywords is None and use.how != "base")
+
+
 class _Lookup:
     """Look up the names that files use."""
 
@@ -161,6 +167,8 @@ class _Lookup:
         found = self.verdict(owner)
         if use.how == "member" and ((found.kind == "here" and found.name == path) or path.rpartition(".")[2] in self.defined):
             return
+        if use.how == "value" and found.kind != "refused":
+            return
         if found.kind == "here":
             self._note_here(use, path, found.name, place)
         elif found.kind != "unknown" or use.how != "star":
@@ -185,8 +193,8 @@ class _Lookup:
             self.report.add("device", found.name, place)
             return
         self.report.names.add(found.name)
-        if found.kind == "refused" and found.name.rpartition(".")[2][:1].isupper() and use.keywords is None and use.how != "base":
-            return      # isinstance, an annotation or an import may name a refused class
+        if found.kind == "refused" and _is_harmless(use, found.name):
+            return
         self.report.absent.add(found.name)
         kind = "guarded" if self._is_guarded(use, found.name, asked) else "refused" if found.kind == "refused" else "missing"
         self.report.add(kind, found.name, place, instead=found.says or instead_of(found.name))

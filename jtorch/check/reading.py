@@ -21,8 +21,8 @@ class Use:
     ``path`` is dotted and begins with ``torch``, or with ``@module:name`` for a name of another file. ``keywords`` are those of a
     call, with their constants.
 
-    ``how`` is "name", "base" (of a class), "star" (a name that a star import may bind), "member" (of an
-    instance), "attribute" (of an unknown object) or "stored".
+    ``how`` is "name", "import", "value" (an imported name that is handed on), "base" (of a class), "star" (a name that a star
+    import may bind), "member" (of an instance), "attribute" (of an unknown object) or "stored".
     """
 
     path: str
@@ -80,6 +80,7 @@ class _Reader:
         self.asked: list[tuple[ast.expr, tuple[str, ...], Scope]] = []
         self.result = Result()
         self.known: dict[int, list[str] | None] = {}        # types of a name, by the id of its list of bindings
+        self.imported: set[str] = set()     # names that `from torch… import` binds somewhere in the file
         self.depth = 0
 
     def read(self, tree: ast.Module) -> Result:
@@ -135,7 +136,7 @@ class _Reader:
     # ------------------------------------------------------------ imports
 
     def use(self, path: str, line: int) -> None:
-        self.result.uses.append(Use(path, line, self.guards))
+        self.result.uses.append(Use(path, line, self.guards, how="import"))
 
     def visit_import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -155,6 +156,7 @@ class _Reader:
                 path = source if alias.name == "*" else f"{source}.{alias.name}"
                 self.use(path, getattr(alias, "lineno", node.lineno))
                 bound = Bound("path", path)
+                self.imported.add(name)
             elif source in self.facts.modules:
                 bound = Bound("path", f"@{source}:{alias.name}")
             if alias.name == "*":
@@ -175,7 +177,7 @@ class _Reader:
 
     def visit_function(self, node: Any) -> None:
         self.define(node.name)
-        self.all(node.decorator_list)
+        self.handed_on(node.decorator_list)
         self._parameters(node.args)
         if node.returns is not None:
             self.visit(node.returns)
@@ -230,8 +232,16 @@ class _Reader:
         elif self.result.stars:
             self.note(node, (), node.lineno)
 
+    def handed_on(self, nodes: list[ast.expr]) -> None:
+        """Visit values that other code gets: a decorator, an argument, what a name is bound to."""
+        for node in nodes:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in self.imported:
+                self.note(node, (), node.lineno, "value")
+            else:
+                self.visit(node)
+
     def visit_assign(self, node: ast.Assign) -> None:
-        self.visit(node.value)
+        self.handed_on([node.value])
         for target in node.targets:
             if isinstance(target, ast.Name):
                 self.scope.bind(target.id, _value(node.value, self.scope))
@@ -315,8 +325,8 @@ class _Reader:
             self.visit(function)
         if (isinstance(function, ast.Attribute) and function.attr == "import_module") or _named(function, "__import__"):
             self._import_by_name(node)
-        self.all(node.args)
-        self.all([k.value for k in node.keywords])
+        self.handed_on(node.args)
+        self.handed_on([k.value for k in node.keywords])
 
     def _ask(self, function: str, node: ast.Call) -> None:
         """Note ``hasattr(torch, "x")`` and ``getattr(torch, "x")``."""
