@@ -58,7 +58,7 @@ STATED: tuple[Statement, ...] = (
                      "torch._dynamo."), NOTHING, f"there is nothing to tell a compiler: {_COMPILED}",
               example="import torch._dynamo\nassert torch._dynamo.mark_dynamic(torch.ones(2), 0) is None"),
     Statement(_paths("_dynamo.config.* _inductor.config.* _functorch.config.*"), NOTHING, "the options can be set and change nothing",
-              example="import torch._dynamo\ntorch._dynamo.config.cache_size_limit = 64"),
+              example="import torch._dynamo\ntorch._dynamo.config.cache_size_limit = 64\ntorch._functorch.config.enable_autograd_cache = True"),
     Statement(_paths("benchmark benchmark_limit deterministic enabled", "torch.backends.cudnn."), NOTHING, f"the setting is kept: {_CHOOSES}",
               example="torch.backends.cudnn.benchmark = True"),
     Statement(_paths("nn.attention.sdpa_kernel backends.cuda.sdp_kernel backends.cuda.enable_flash_sdp backends.cuda.enable_math_sdp "
