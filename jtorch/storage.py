@@ -17,7 +17,7 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch import engine, speedups
-from jtorch.engine import CPU, Aval, Value, mapped, out_of_memory
+from jtorch.engine import CPU, Aval, Value, mapped, out_of_memory, policy
 from jtorch.ops import memory  # noqa: F401  (declares the two ops)
 from jtorch.ops import view as _views  # noqa: F401  (declares permute)
 from jtorch.ops.layout import memory_order
@@ -223,8 +223,6 @@ def of_memory(aval: Aval, array: np.ndarray) -> Storage:
 
 
 _ONLY_HERE = 2      # references: the storage's and getrefcount's argument
-_WORTH_COMPARING = 1 << 14      # bytes; smaller host memory is copied without a comparison
-_AT_ONCE = 1 << 20              # bytes per comparison; a larger chunk finds a difference later
 
 
 def copied(before: Value | None, aval: Aval, array: np.ndarray) -> Value:
@@ -240,10 +238,10 @@ def copied(before: Value | None, aval: Aval, array: np.ndarray) -> Value:
 
 def _are_equal(a: np.ndarray, b: np.ndarray) -> bool:
     """Return whether two arrays of one dtype and shape have the same bytes. Return False for small arrays."""
-    if b.nbytes < _WORTH_COMPARING or not (a.flags.c_contiguous and b.flags.c_contiguous):
+    if b.size < policy.LARGE or not (a.flags.c_contiguous and b.flags.c_contiguous):
         return False
     unit = np.uint64 if b.nbytes % 8 == 0 else np.uint8
-    x, y, n = a.reshape(-1).view(unit), b.reshape(-1).view(unit), _AT_ONCE // np.dtype(unit).itemsize
+    x, y, n = a.reshape(-1).view(unit), b.reshape(-1).view(unit), policy.SHARED
     return all((x[i:i + n] == y[i:i + n]).all() for i in range(0, x.size, n))
 
 
@@ -512,7 +510,6 @@ def sharing(s: Storage) -> list:
     return [o for o in (*holders, *owners) if getattr(o, "_storage", None) is s and hasattr(o, "_view")]
 
 
-MANY_PLACES = 64        # geometries that recorded calls write; with a larger number more writes are recorded as calls
 
 
 def _is_written_at_once(s: Storage, part: tuple[Aval, tuple[int, ...], int], value: Value) -> bool:
@@ -527,7 +524,7 @@ def _is_written_at_once(s: Storage, part: tuple[Aval, tuple[int, ...], int], val
         return False
     if value.born is engine.current() or not (_is_of_host(value) and _is_of_host(s.value)):
         s.places = s.places or set()
-        if part in s.places or len(s.places) < MANY_PLACES:
+        if part in s.places or len(s.places) < policy.DOZENS:
             s.places.add(part)
             return False
     return write_at(s, *part, engine.host_array(value))

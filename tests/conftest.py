@@ -27,9 +27,8 @@ os.environ.setdefault("JTORCH_CACHE", "0")       # Each run of the tests compile
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 library("jtorch")  # The library is imported with the settings of all tests, also for tests that import it themselves.
-policy = importlib.import_module("jtorch.engine.policy")
-policy.START_SECONDS = 0.0          # Small tests shall get programs too.
-policy.LEAST_OVERWRITTEN = 0        # Their small arrays are overwritten as large ones are.
+importlib.import_module("jtorch.engine.cost").SAVED_CALL = 1e-4     # Small tests shall get programs too.
+importlib.import_module("jtorch.engine.spare").LEAST = 0       # Their small arrays are overwritten as large ones are.
 cache = importlib.import_module("jtorch.engine.cache")
 
 

@@ -35,7 +35,7 @@ from jtorch.dispatch import (
     view_of,
     write_with_history,
 )
-from jtorch.engine import call_of, mapped
+from jtorch.engine import call_of, mapped, policy
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.promotion import warn_of_lost
@@ -295,8 +295,6 @@ def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
     return part if part is not None else call_view(call_of(OPS["slice"], (T, dim, start, max(stop, start), step)), (t,))
 
 
-MANY = 64       # rows of a storage that recorded calls read; NumPy slices later rows, so a larger value records more calls
-PARTS = 8       # different slices of a storage's other dims that recorded calls read, see MANY
 
 
 def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor | None:
@@ -337,21 +335,21 @@ def _is_taken_apart(s: Any, part: tuple[int, int, int, int]) -> bool:
     dim, start, step, count = part
     if dim == 0:
         s.sliced += 1
-        if count >= 0 and s.sliced <= MANY and _is_cut_elsewhere(s, start, (step, count)):
-            s.sliced = MANY + 1
-        return s.sliced > MANY
+        if count >= 0 and s.sliced <= policy.DOZENS and _is_cut_elsewhere(s, start, (step, count)):
+            s.sliced = policy.DOZENS + 1
+        return s.sliced > policy.DOZENS
     if s.parts is None:
         s.parts = set()
-    if len(s.parts) <= PARTS:
+    if len(s.parts) <= policy.OFTEN:
         s.parts.add(part)
-    return len(s.parts) > PARTS
+    return len(s.parts) > policy.OFTEN
 
 
 def _is_cut_elsewhere(s: Any, start: int, length: tuple[int, int]) -> bool:
     """Return whether a slice of this length began elsewhere before, as batches of a data set do."""
     if s.offsets is None:
         s.offsets = {}
-    return len(s.offsets) < PARTS and s.offsets.setdefault(length, start) != start
+    return len(s.offsets) < policy.OFTEN and s.offsets.setdefault(length, start) != start
 
 
 @functools.lru_cache(4096)

@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jtorch.engine import Value
+from jtorch.engine import Value, policy
 from jtorch.speedups.constants import DEFERRED
-
-MAX_WALKS = 4       # upper limit for the walks kept for one state and first call; a larger value compares more walks
-MAX_LEARNT = 32     # upper limit for the walks ever learnt for them; a larger value generates more functions, which is slow
 
 
 def is_watched(leaf) -> bool:
@@ -139,9 +136,9 @@ class _Known:
 
 def learn(state: Any, root: Any, nr: int, nodes: list[tuple[Any, list]], leaves: list[tuple[Any, Value]], grad: Value, first: int,
           trace: Any) -> None:
-    """Add a walk (see ``Walk``) and drop the oldest beyond ``MAX_WALKS``."""
+    """Add a walk (see ``Walk``) and drop the oldest beyond ``policy.OFTEN``."""
     found = state.walks.setdefault((root.call, nr), _Known())
-    if found.learnt < MAX_LEARNT:
+    if found.learnt < policy.MANY:
         found.learnt += 1
         found.walks.append(Walk(nodes, leaves, grad, first, trace))
-        del found.walks[:-MAX_WALKS]
+        del found.walks[:-policy.OFTEN]

@@ -14,15 +14,11 @@ from jtorch._optimizers.arguments import scalars, tensor_marks, with_dense_gradi
 from jtorch._optimizers.differentiable import operand, step, step_by_copies, write_scalars
 from jtorch._optimizers.groups import check_tensor
 from jtorch._optimizers.optimizer import Optimizer
-from jtorch.engine import call_of, constant, repeats
+from jtorch.engine import call_of, constant, cost, policy, repeats
 from jtorch.no_grad import no_grad
 from jtorch.ops.registry import OPS, T, freeze
 from jtorch.storage import values_of, write_all
 from jtorch.tensor import Tensor, wrap
-
-DEEP = 48                   # Number of parameters. An optimizer of fewer does not split equal layers into equal calls.
-UPDATE_COMPILES = 0.013     # Seconds to compile the update of one parameter. A larger value splits more layers.
-TOGETHER = 16 << 20         # Bytes of parameters in one CPU call. A larger value holds more old and new values at once.
 
 
 def check_lr(lr: Any) -> None:
@@ -191,12 +187,12 @@ def _stretches(params: list[Tensor]) -> tuple[tuple[int, int], ...]:
 
     Equal layers of a deep net form equal calls, which compile once. Large calls on the CPU are split.
     """
-    return _stretches_of(tuple([p._storage.aval for p in params]), TOGETHER)
+    return _stretches_of(tuple([p._storage.aval for p in params]), policy.MUCH)
 
 
 @functools.lru_cache(256)
 def _stretches_of(avals: tuple, together: int) -> tuple[tuple[int, int], ...]:
-    equal = repeats.cuts(avals, [UPDATE_COMPILES] * len(avals)) if len(avals) >= DEEP else ()
+    equal = repeats.cuts(avals, [cost.COMPILING_UPDATE] * len(avals)) if len(avals) >= policy.DOZENS else ()
     alike, most = pairwise(sorted({0, *equal, len(avals)})), together if avals[0].device is engine.CPU else inf
     return tuple([(start + a, start + b) for start, end in alike for a, b in _of_at_most(most, avals[start:end])])
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jtorch.engine import policy, stats
-from jtorch.engine.cost import NOTHING
+from jtorch.engine import cost, policy, stats
 
 
 @dataclass(frozen=True)
@@ -27,9 +26,9 @@ def saved_seconds(program: Any) -> float:
     """Return the estimated seconds that a program's runs have saved, compared with running its calls one by one."""
     if not hasattr(program, "path"):
         return 0.0
-    work = sum([s.kernel.work for s in program.path], NOTHING)
-    one_by_one = work.host + len(program.path) * policy.CALL_SECONDS
-    return max(0.0, program.runs * (one_by_one - work.compiled - len(program.path) * policy.HELD_SECONDS))
+    work = sum([s.kernel.work for s in program.path], cost.NOTHING)
+    one_by_one = work.host + len(program.path) * cost.CALL
+    return max(0.0, program.runs * (one_by_one - work.compiled - len(program.path) * cost.HELD))
 
 
 def findings(counters: stats.Counters, events: tuple[stats.Event, ...]) -> list[Finding]:

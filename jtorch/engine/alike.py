@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from jtorch.engine import policy, repeats, stats
+from jtorch.engine import cost, policy, repeats, stats
 from jtorch.engine.plan import Plan, segments
 from jtorch.engine.program import results
 from jtorch.engine.side_by_side import compile_programs
@@ -40,7 +40,7 @@ def stretches(path: list[State]) -> list[list[State]]:
     With a growing cache of keys and values, only the calls of a layer's attention have new shapes for each token.
     """
     kernels = [s.kernel for s in path]
-    ends = repeats.cuts(kernels, [policy.CALL_COMPILES_THERE] * len(path), policy.LONGEST_ALIKE)
+    ends = repeats.cuts(kernels, [cost.COMPILING_CALL_ACCELERATOR] * len(path), policy.MAX_CALLS)
     return [part for a, b in pairwise([0, *ends, len(path)]) for part in _apart(path[a:b])] if ends else [path]
 
 
@@ -49,7 +49,7 @@ def _apart(path: list[State]) -> list[list[State]]:
     groups = [(met, list(some)) for met, some in groupby(path, lambda s: s.kernel.met > 0)]
     out: list[tuple[bool, list[State]]] = []
     for met, some in groups:
-        stays = met and (len(some) >= policy.FEW_MET or len(groups) == 1)
+        stays = met and (len(some) >= policy.FEW or len(groups) == 1)
         if out and out[-1][0] == stays:
             out[-1][1].extend(some)
         else:
@@ -80,7 +80,7 @@ class Alike(Plan):
         """Copy held numbers to the host before they are read, if they are few in all. Numbers for the next piece stay."""
         for p in programs:
             p.soon_read = [k for k in p.soon_read if self._held[p.outs[k]]]
-        if sum([len(p.soon_read) for p in programs]) > policy.FEW_NUMBERS:
+        if sum([len(p.soon_read) for p in programs]) > policy.FEW:
             for p in programs:
                 p.soon_read = []
 
@@ -89,6 +89,6 @@ class Alike(Plan):
 
         If all its kernels are compiled or used by several traces, they serve other traces too, and the piece must come often.
         """
-        if all([kernel.compiled is not None or kernel.met >= policy.OFTEN_MET for kernel in kind]):
+        if all([kernel.compiled is not None or kernel.met >= policy.FEW for kernel in kind]):
             return len(kind) > 1 and self._counts[kind] >= policy.OFTEN
-        return times > 1 or len(kind) <= policy.SHORT
+        return times > 1 or len(kind) <= policy.DOZENS

@@ -29,6 +29,20 @@ class Work(NamedTuple):
 
 
 NOTHING = Work(0.0, 0.0)
+# Seconds of a call besides its kernel: if it runs at once, and if it is held back. Larger values mean more estimated work.
+CALL, HELD = 15e-6, 2e-6
+# Seconds that a program saves for each call besides the call's work, and for each call of backward, whose walk is then known. A
+# held-back call that no program runs costs as much as one of backward. Larger values mean that programs save more.
+SAVED_CALL, SAVED_WALKED = 0.5e-6, 10e-6
+# Seconds to start compiled code and to wait for its results. A larger value means that small programs save less.
+START = 50e-6
+# Seconds to compile a program or a kernel: itself, each call, and each step of its host program. Larger values mean longer
+# estimates.
+COMPILING_PROGRAM, COMPILING_CALL, COMPILING_STEP = 0.03, 0.004, 0.002
+# Seconds of compile time for each call of an accelerator's program, and for the update of one parameter on the CPU.
+COMPILING_CALL_ACCELERATOR, COMPILING_UPDATE = 0.1, 0.013
+# Seconds on the host for each tensor of a list. A larger value means more estimated work.
+LIST_PART = 0.3e-6
 # Seconds to copy one byte into new memory that XLA can read. A larger value keeps kernels of large arrays on the host.
 COPYING = 0.25e-9
 # Seconds to compile one equation in a program, and one convolution. A larger value means longer estimates of compile

@@ -96,7 +96,7 @@ class Early:
         foreseen = end - len(self.copies)
         if all([values[i] is v for i, v in self.constants.items()]) \
                 and all([repr(numbers[foreseen + n]) == repr(numbers[k]) for n, k in enumerate(self.copies)]):
-            self.trust = min(self.trust + 2, policy.MAX_TRUST)
+            self.trust = min(self.trust + 2, policy.FEW)
             if begun is not None and begun[0] is self:
                 stats.counters.early_starts_used += 1
                 return begun[1]

@@ -19,18 +19,11 @@ import jax.extend
 from jax._src import config
 
 from jtorch._base import caller, warned
-from jtorch.engine import stats
+from jtorch.engine import policy, stats
 from jtorch.engine.host import HostProgram, Plan, Unsupported, has_loop, trace
 from jtorch.engine.host.sizes import Unknowns
 from jtorch.engine.span import Span
 from jtorch.engine.values import Aval
-
-# Numbers per family: remembered calls, kept open traces, and failed attempts before no more are made. A larger value
-# makes more open traces.
-MET, PLANS, FAILURES = 6, 4, 3
-# Numbers per family: sizes that are open at once, and open traces made. Larger values serve more kinds of calls.
-UNKNOWNS, TRACES = 3, 12
-MAX_FAMILIES = 10_000               # Families; beyond this number all are forgotten. A larger value takes more memory.
 
 
 class Family:
@@ -43,7 +36,7 @@ class Family:
         self.met: list[tuple[int, ...]] = []                        # Integers of calls that no open trace has served.
         self.plans: list[tuple[Span, Unknowns, Plan]] = []
         self.failures = self.traces = 0
-        self.most = UNKNOWNS        # The number of sizes that may be open at once.
+        self.most = policy.FEW        # The number of sizes that may be open at once.
         self.indexed = 0            # The number of gathers and scatters in a trace of fixed sizes.
         self.short = short          # True if the body has no loop, so that traces may leave out the jits inside.
 
@@ -61,8 +54,8 @@ class Family:
                     filled = plan.at(n)
                     stats.counters.open_sizes += 1
                     return filled
-        new = self._span(ints) if self.failures < FAILURES and self.traces < TRACES else None
-        self.met = [*self.met[1 - MET:], ints]
+        new = self._span(ints) if self.failures < policy.FEW and self.traces < policy.MANY else None
+        self.met = [*self.met[1 - policy.OFTEN:], ints]
         return None if new is None else self._opened(new, ints, trace_open)
 
     def _opened(self, span: Span, ints: tuple[int, ...], trace_open: Callable[[Iterator], Plan]) -> HostProgram | None:
@@ -83,7 +76,7 @@ class Family:
             return None
         finally:
             unknowns.close()
-        self.plans = [*self.plans[1 - PLANS:], (span, unknowns, plan)]
+        self.plans = [*self.plans[1 - policy.OFTEN:], (span, unknowns, plan)]
         stats.counters.open_traces += 1
         return made
 
@@ -192,7 +185,7 @@ def _family(function_of: Callable, template: tuple, avals: tuple[Aval, ...], *, 
     key = function_of, _without_ints(template, ints), tuple([(len(a.shape), a.np) for a in avals])
     family = _families.get(key)
     if family is None:
-        if len(_families) >= MAX_FAMILIES:
+        if len(_families) >= policy.MAX_KERNELS:
             _families.clear()
         family = _families[key] = Family(dims, short=not loops)
     return family, tuple(ints)

@@ -14,7 +14,7 @@ from typing import Any
 def stay_on_host() -> None:
     """Hold back no call from now on, and compile nothing that can run on the host."""
     modules: Any = sys.modules      # Some modules are hidden by functions of the same name in the package.
-    modules["jtorch.engine.policy"].KERNEL_SECONDS = math.inf
+    modules["jtorch.engine.cost"].COMPILING_PROGRAM = math.inf
     for name in ("trace", "trie", "schedule"):
         modules[f"jtorch.engine.{name}"].ENGINE_MODE = "eager"
     modules["jtorch.engine.trace"].forget()

@@ -25,10 +25,6 @@ from jtorch.engine.values import CPU, Aval, aval_of, is_mesh_of_cpus, placed_on,
 from jtorch.ops import check
 from jtorch.ops.registry import Op
 
-MAX_KERNELS = 4096          # Kernels that a call keeps; the oldest one is dropped. A larger value takes more memory.
-MAX_MADE = 60_000           # Kernels of all calls; if more were made, all are dropped. A larger value takes more memory.
-
-
 UNKNOWN = -1.0
 
 
@@ -401,8 +397,6 @@ def kernel_of(call: Call, avals: tuple) -> Kernel:
     """Return the kernel of ``call`` for these avals. A Python number has the aval of its host array."""
     found = call.kernels.get(avals)
     if found is None:
-        if len(call.kernels) >= MAX_KERNELS:
-            call.kernels.pop(next(iter(call.kernels)))
         found = call.kernels[avals] = _made_kernel(call, avals)
         global _made
         _made += 1
@@ -423,4 +417,4 @@ _made = 0       # Number of kernels made since all were dropped.
 
 def are_too_many() -> bool:
     """Return whether so many kernels exist that all should be dropped. Kernels of shapes that never come back fill memory."""
-    return _made > MAX_MADE
+    return _made > policy.MAX_KERNELS

@@ -7,14 +7,13 @@ import functools
 import time
 from typing import Any
 
+from jtorch.engine import policy
+
 try:
     import resource
 except ImportError:     # Windows
     resource = None     # type: ignore[assignment]
 
-SHARE = 0.001       # Share of the time that trimming may take. A larger value trims more often.
-# Seconds of compile time. Above SOME memory may be trimmed, above MUCH it is always trimmed. A larger value trims less.
-SOME, MUCH = 0.1, 0.5
 _trimmed = 0.0
 _pause = 1.0        # Seconds until memory may be trimmed again.
 
@@ -27,7 +26,7 @@ def trim() -> None:
     if found is not None:
         found(0)
     _trimmed = time.monotonic()
-    _pause = max(1.0, (_trimmed - start) / SHARE)
+    _pause = max(1.0, (_trimmed - start) / policy.TRIMMING)
 
 
 def trim_now_and_then() -> None:
@@ -38,13 +37,10 @@ def trim_now_and_then() -> None:
 
 def trim_behind(seconds: float) -> None:
     """Return the free memory that a compilation of so many seconds has left. Long compilations leave more."""
-    if seconds > MUCH:
+    if seconds > policy.FOREGROUND:
         trim()
-    elif seconds > SOME:
+    else:
         trim_now_and_then()
-
-
-ROOM = 512 << 20    # Bytes of address space that XLA may need to compile. A larger value compiles less under a limit.
 
 
 def is_short() -> bool:
@@ -52,7 +48,7 @@ def is_short() -> bool:
     if resource is None or (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) == resource.RLIM_INFINITY:
         return False
     with contextlib.suppress(OSError, ValueError), open("/proc/self/statm") as f:
-        return int(f.read().split()[0]) * resource.getpagesize() > limit - ROOM
+        return int(f.read().split()[0]) * resource.getpagesize() > limit - policy.ROOM
     return False
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def of_trace(path: list[State], outs: list[int], work: Work, accelerated: bool) -> list[list[State]]:
     """Return the pieces of a trace. The slots ``outs`` are its results."""
-    ends = _of_at_most(policy.MAX_CALLS_THERE, len(path)) if accelerated else _ends(path, outs, work)
+    ends = _of_at_most(policy.MAX_CALLS_ACCELERATOR, len(path)) if accelerated else _ends(path, outs, work)
     pieces = [path[start:end] for start, end in pairwise([0, *ends])]
     return pieces if accelerated or len(pieces) == 1 else _put_off(pieces)
 
@@ -33,7 +33,7 @@ def _ends(path: list[State], outs: list[int], work: Work) -> list[int]:
     free = _free(seconds, convolutions, _crossing(path, set(outs)))
     cuts = {*equal, *_outside_of_alike([0, *equal, len(path)], kernels, free)} - {0, len(path)}
     saved = _saved([0, *sorted(cuts), len(path)], kernels, seconds)
-    if ENGINE_MODE != "hot" and not policy.are_worth_starting(len(cuts) + 1, work, saved):
+    if ENGINE_MODE != "hot" and not policy.are_worth_starting(len(cuts) + 1, work, sum(seconds), saved):
         cuts = set()
     out = [0]
     for end in sorted({*cuts, len(path)}):
@@ -92,7 +92,7 @@ def compiled_calls(path: list[State], work: Work) -> int:
     """Return how many of the calls XLA compiles. Equal pieces are compiled once."""
     kernels, seconds, equal = _equal_pieces(path)
     at = [0, *equal, len(path)]
-    if not policy.are_worth_starting(len(at), work, _saved(at, kernels, seconds)):
+    if not policy.are_worth_starting(len(at), work, sum(seconds), _saved(at, kernels, seconds)):
         return len(path)
     return sum(map(len, {tuple(kernels[a:b]) for a, b in pairwise(at)}))
 
@@ -123,9 +123,9 @@ def _free(seconds: list[float], convolutions: list[int], crossing: list[int]) ->
     cuts = [0]
     for at in range(1, len(seconds)):
         alike = (convolved[at] > convolved[cuts[-1]]) == (convolved[-1] > convolved[at])
-        worth = policy.WORTH_A_PIECE if alike else policy.OTHER_LOOPS
+        worth = policy.SAVED if alike else policy.PIECE
         if crossing[at] <= policy.MAX_CROSSING and min(before[at] - before[cuts[-1]], before[-1] - before[at]) >= worth:
-            if len(cuts) > 1 and convolved[at] == convolved[cuts[-2]] and before[at] - before[cuts[-2]] < policy.WORTH_A_PIECE:
+            if len(cuts) > 1 and convolved[at] == convolved[cuts[-2]] and before[at] - before[cuts[-2]] < policy.SAVED:
                 cuts.pop()      # The last two pieces have no convolutions and are short, so they stay one piece.
             cuts.append(at)
     return cuts

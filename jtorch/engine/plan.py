@@ -140,7 +140,7 @@ def _segments(trace: Trace, path: list[State], outs: list[int], held: bytes, why
     elif not takes_much and not devices.spans_processes(trace.state.device):     # Ranks agree on a trace before it starts.
         stretch = longest_stretch(path, trace)
         first, rest = path[:stretch.stop + 1], path[stretch.stop + 1:]
-        starts_early = len(stretch) >= policy.MIN_AHEAD and _pays_early(first, rest, outs, trace, work)
+        starts_early = len(stretch) >= policy.FEW and _pays_early(first, rest, outs, trace, work)
         cut = [part for part in (first, rest) if part] if starts_early else cut
     is_awaited = takes_much or (len(cut) == 1 and not starts_early
                                 and (read or (work.host < policy.INLINE and ENGINE_MODE != "hot")))
@@ -153,7 +153,7 @@ def _segments(trace: Trace, path: list[State], outs: list[int], held: bytes, why
 def _pays_early(first: list[State], rest: list[State], outs: list[int], trace: Trace, work: Work) -> bool:
     """Return whether the first calls of a trace are worth a program of their own, which starts before the trace has ended."""
     crossing = made_by(first) & {i for s in rest for i in s.read} - set(outs)
-    overlaps = ENGINE_MODE == "hot" or work.compiled > policy.OVERLAPPED
+    overlaps = ENGINE_MODE == "hot" or work.compiled > policy.QUICK
     return overlaps and _bytes(crossing, trace) <= policy.MAX_CROSSING + policy.PER_SECOND * work.host
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import jtorch.device as devices
 from jtorch import speedups
 from jtorch._base.accelerated import traced_for
-from jtorch.engine import background, cache, launch, memory, policy, stats, temporaries, threads, wait
+from jtorch.engine import background, cache, cost, launch, memory, policy, stats, temporaries, threads, wait
 from jtorch.engine.kernel import flatten, for_xla, value_error
 from jtorch.engine.names import name_of
 from jtorch.engine.threads import ELSEWHERE, Threads
@@ -132,7 +132,7 @@ class Program:
     @property
     def compile_seconds(self) -> float:
         """The estimated seconds to compile the program."""
-        return sum([policy.call_compile_seconds(s.kernel.work) for s in self.path], policy.KERNEL_SECONDS)
+        return sum([policy.call_compile_seconds(s.kernel.work) for s in self.path], cost.COMPILING_PROGRAM)
 
     def compile(self) -> None:
         """Compile the program now, unless an equal program is compiled."""
@@ -226,7 +226,7 @@ class Program:
         A loop reads its loss after the step, and would have to wait for the copy.
         """
         numbers = [k for k, i in enumerate(self.outs) if self.avals[i].shape == () and self.avals[i].is_inexact]
-        few = len(numbers) <= policy.FEW_NUMBERS and devices.is_accelerator(self.device)
+        few = len(numbers) <= policy.FEW and devices.is_accelerator(self.device)
         return numbers if few else []
 
     def _plan_numbers(self) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jtorch.engine import policy
+from jtorch.engine import cost, policy
 
 
 class Run(NamedTuple):
@@ -38,7 +38,7 @@ class Run(NamedTuple):
         return [self.start + self.period * together * k for k in range(self.times // together + 1)]
 
     def _cost(self, together: int) -> float:
-        return (together + self.times % together) * self.seconds + policy.PIECE_COSTS * (self.times // together)
+        return (together + self.times % together) * self.seconds + cost.COMPILING_PROGRAM * (self.times // together)
 
 
 def cuts(items: Sequence[Hashable], seconds: Sequence[float], longest: int | None = None) -> list[int]:

@@ -25,22 +25,33 @@ def _is_due(trie: Trie, state: State) -> bool:
     profile, calls = state.ends_here(), state.depth
     profile.count += 1
     trie.budget.ran(calls, profile.known_work.host)
-    if profile.count < policy.EARLY_REPEATS or profile.why is not None or profile.refused:
+    if profile.count < policy.FEW or profile.why is not None or profile.refused:
         return False
+    return _pays(trie, state, profile.count, profile.walked(state), trie.alike[profile.ops(state)])
+
+
+def _pays(trie: Trie, state: State, times: int, walked: int, others: int) -> bool:
+    """Return whether a trace that has ended ``times`` times is compiled now. Remember it if it is never compiled.
+
+    ``others`` programs serve the same ops with other shapes or other held values. The compile time of all of them counts, because
+    one more program serves less of the whole.
+    """
+    profile = state.ends_here()
     work, compiled = profile.work(state), profile.compiled_calls(state)
-    others = trie.alike[profile.ops(state)]
-    return policy.has_paid(profile.count, calls, work, compiled, others) and trie.budget.allows(compiled) \
-        and not _is_refused(state, policy.saved_seconds(calls, state.walked_calls()))
-
-
-def _is_refused(state: State, saved: float) -> bool:
-    """Return and remember whether a trace is never compiled. A program would save ``saved`` seconds besides its work."""
-    profile, counters = state.ends_here(), stats.counters
-    if is_timing_loop(state):
-        counters.timing_loops += 1
+    saved = policy.saving(work, state.depth, walked)
+    if saved <= 0 and state.device is CPU:
+        stats.counters.refused += 1
         profile.refused = True
-    elif state.device is CPU and policy.is_slower_compiled(profile.work(state), saved):
-        counters.refused += 1
+        return False
+    compiling = (others + 1) * policy.compile_seconds_of(compiled, state.depth, work)
+    return policy.pays(times, saved, compiling) and trie.budget.allows(compiled) and not _is_refused(state)
+
+
+def _is_refused(state: State) -> bool:
+    """Return and remember whether a trace is never compiled."""
+    profile = state.ends_here()
+    if is_timing_loop(state):
+        stats.counters.timing_loops += 1
         profile.refused = True
     elif state.device.type == "meta":
         profile.refused = True
@@ -87,22 +98,22 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
     profile = state.ends_here()
     if state.device.type == "meta" or profile.refused or _is_memory_short(state):
         return None
-    if not natural and (ENGINE_MODE != "hot" or state.depth > policy.MAX_CUT):
+    if not natural and (ENGINE_MODE != "hot" or state.depth > policy.MAX_CALLS_ACCELERATOR):
         return None
     # A chain of programs serves the trace already, and a plan of so many calls would be several programs too.
-    if profile.chains.get(held) is not None and state.depth > policy.MAX_CALLS_THERE:
+    if profile.chains.get(held) is not None and state.depth > policy.MAX_CALLS_ACCELERATOR:
         return None
     if ENGINE_MODE == "hot":
         return "JTORCH_ENGINE=hot"
     profile.seen[held] = times = profile.seen.get(held, 0) + 1
     if profile.why is None and starts_held(state.device) and _is_due(trie, state):
         mark_hot(trie, state)
-    if profile.why is None:                 # The path is hot because of longer traces, but this end has no program.
-        if times < policy.PASSED or not trie.budget.allows(profile.compiled_calls(state)) \
-                or _is_refused(state, state.depth * policy.CAUGHT_UP_SECONDS):
-            return None
-        return f"ended here {times} times on the way to a program"
-    return profile.why if not profile.programs or times >= policy.VARIANTS else None
+    if profile.why is not None and not profile.programs:
+        return profile.why
+    # The path is hot because of longer traces, or because other patterns of held values have programs. So each call costs more.
+    if times < policy.FEW or not _pays(trie, state, times, state.depth, len(profile.programs)):
+        return None
+    return profile.why or f"ended here {times} times on the way to a program"
 
 
 def _is_memory_short(state: State) -> bool:

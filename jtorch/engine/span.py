@@ -4,7 +4,7 @@ from __future__ import annotations
 from itertools import combinations
 from operator import mul, sub
 
-MOST = 8        # Limit for integers that differ independently; above it no plane is searched. A larger value searches longer.
+from jtorch.engine import policy
 
 
 class Span:
@@ -27,7 +27,7 @@ class Span:
         base = points[0]
         columns = list(zip(*[map(sub, point, base) for point in points[1:]], strict=True))
         different = sorted({column: k for k, column in reversed([*enumerate(columns)])}.values())
-        if len(points) > 2 and len(different) > MOST:
+        if len(points) > 2 and len(different) > policy.OFTEN:
             return None
         volumes = {at: abs(_determinant([columns[k] for k in at])) for at in combinations(different, len(points) - 1)}
         at = min([at for at, volume in volumes.items() if volume], key=lambda at: volumes[at], default=None)

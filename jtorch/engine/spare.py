@@ -11,6 +11,7 @@ from jtorch.engine import policy
 from jtorch.engine.values import Value
 
 NOWHERE = 1 << 62       # Larger than all slots. It means that no trace's list holds the values of a call.
+LEAST = policy.LARGE     # Elements. A smaller array is copied, because the check would take as long.
 
 
 def is_spare(kernel: Any, args, kept: int) -> bool:
@@ -27,7 +28,7 @@ def is_spare(kernel: Any, args, kept: int) -> bool:
 
 def is_own(array: Any) -> bool:
     """Return whether an array owns its memory, is contiguous and writable, and is large enough to be worth it."""
-    if array.__class__ is not np.ndarray or array.nbytes < policy.LEAST_OVERWRITTEN or array.base is not None \
+    if array.__class__ is not np.ndarray or array.size < LEAST or array.base is not None \
             or getweakrefcount(array):      # Whoever refers to the array weakly may rely on its contents.
         return False
     flags = array.flags

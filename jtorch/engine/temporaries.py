@@ -11,8 +11,8 @@ time, and the system clears each page at its first use. That takes a large share
 (One step on 2 busy Intel cores; "kept" is with this module.)
 
 malloc's limits hold for the whole process. So the module raises them only as far as the compiled code in use needs, at most to
-``LARGEST``, and lowers them when that code is gone. Threads other than the first have heaps of their own, and each would keep
-such memory. So a program of much memory runs in the calling thread (``policy.MUCH_MEMORY``).
+``policy.MAX_KEPT``, and lowers them when that code is gone. Threads other than the first have heaps of their own, and each would
+keep such memory. So a program of much memory runs in the calling thread (``policy.MUCH_MEMORY``).
 
 ``JTORCH_KEEP_TEMPORARIES=0`` leaves malloc as it is. So do environment variables that set glibc's malloc.
 """
@@ -26,10 +26,9 @@ import weakref
 from typing import Any
 
 from jtorch._base.config import KEEP_TEMPORARIES
-from jtorch.engine import stats
+from jtorch.engine import policy, stats
 
 MAPPED = 32 << 20       # Bytes that glibc keeps by itself: its own upper limit for the threshold of mapped blocks.
-LARGEST = 1 << 30       # Upper limit in bytes for the temporaries that malloc keeps. A larger value keeps more memory.
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3       # Constants of <malloc.h>.
 _in_use: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()      # Bytes that each program or plan needs.
@@ -45,7 +44,7 @@ def keep_those_of(compiled: Any) -> None:
 def keep(of: Any, needed: int) -> None:
     """Let malloc keep ``needed`` bytes as long as ``of`` exists: a program, or a plan whose programs hand values on."""
     with _LOCK:
-        if MAPPED // 2 < needed <= LARGEST and _may_be_set():
+        if MAPPED // 2 < needed <= policy.MAX_KEPT and _may_be_set():
             _in_use[of] = needed
         _tell(max(_in_use.values(), default=0))
 

@@ -107,7 +107,7 @@ class Recorder:
     def __init__(self):
         self.aside: tuple | None = None     # The trie, trace and length limit of the job, or the rank's own, see ``switch``.
         self.trie = _left.pop() if _left else Trie()
-        self.cuts, self.longest = 0, policy.FIRST_LENGTH        # Cuts since the last natural end, and calls before a cut.
+        self.cuts, self.longest = 0, policy.MAX_CALLS        # Cuts since the last natural end, and calls before a cut.
         self.trace = Trace(self.trie.root)
 
     def __del__(self, left: list[Trie] = _left):
@@ -309,7 +309,7 @@ def _strays(trace: Trace, key: tuple, kernel: Kernel) -> bool:
     call up to the trace's end, would be of no use.
     """
     known = trace.state.next
-    return len(known) >= policy.MANY_WAYS and key not in known and trace.mode is not DEFERRED \
+    return len(known) >= policy.MANY and key not in known and trace.mode is not DEFERRED \
         and bool(kernel.outs) and kernel.outs[0].device is CPU and not starts_held(CPU)
 
 
@@ -554,7 +554,7 @@ def _run(recorder: Recorder, trace: Trace, natural: bool, read: bool, held: byte
     if found is None and devices.is_accelerator(trace.state.device):
         found = alike.chain_of(recorder.trie, trace.state, held)
         if not natural:
-            recorder.longest = max(recorder.longest, policy.LENGTH_THERE)
+            recorder.longest = max(recorder.longest, policy.MAX_CALLS_ACCELERATOR)
     if found is None:
         stats.counters.caught_up += 1
         catch_up(trace, trace.state, held=held)

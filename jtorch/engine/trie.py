@@ -63,10 +63,6 @@ class State:
         out.reverse()
         return out
 
-    def walked_calls(self) -> int:
-        """Return how many calls on the path belong to backward."""
-        return sum([s.call.op.is_backward for s in self.path()])
-
     def ends_here(self) -> Profile:
         """Return the profile of traces that end here."""
         if self.profile is None:
@@ -77,7 +73,8 @@ class State:
 class Profile:
     """Counts of the ends at a state, and the programs of these ends."""
 
-    __slots__ = ("_compiled_calls", "_ops", "_work", "chains", "count", "programs", "refused", "reserved", "seen", "why")
+    __slots__ = ("_compiled_calls", "_ops", "_walked", "_work", "chains", "count", "programs", "refused", "reserved", "seen",
+                 "why")
 
     def __init__(self):
         self.count = 0                      # How often a trace that ran call by call ended here.
@@ -90,6 +87,7 @@ class Profile:
         self.refused = False                # True if the trace is never compiled.
         self._work: Work | None = None
         self._compiled_calls: int | None = None
+        self._walked: int | None = None
         self._ops: tuple[str, ...] | None = None
 
     def work(self, state: State) -> Work:
@@ -104,6 +102,12 @@ class Profile:
             self._compiled_calls = state.depth if devices.is_accelerator(state.device) else \
                 pieces.compiled_calls(state.path(), self.work(state))
         return self._compiled_calls
+
+    def walked(self, state: State) -> int:
+        """Return how many calls on the path to ``state`` belong to backward."""
+        if self._walked is None:
+            self._walked = sum([s.call.op.is_backward for s in state.path()])
+        return self._walked
 
     def ops(self, state: State) -> tuple[str, ...]:
         """Return the names of the ops on the path to ``state``."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import jtorch.device as devices
+from jtorch.engine import policy
 from jtorch.engine.host.program import HostProgram
 from jtorch.engine.one_by_one import number
 from jtorch.engine.program import made_by, naming_line
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from jtorch.engine.trace import Trace
     from jtorch.engine.trie import State
 
-# Seconds of work that the host may repeat for a check. A larger value checks more calls, and makes them slower.
-MAX_SECONDS = 1e-4
-MAX_INEXACT = 2         # Calls with float results that the host may repeat. A larger value could repeat a forward pass.
 
 
 def look_ahead(trace: Trace, state: State) -> None:
@@ -69,7 +67,7 @@ def _read(state: State, program: HostProgram) -> set[int]:
 
 def _is_quick(calls: list[State]) -> bool:
     inexact = [s for s in calls if any([a.is_inexact for a in s.outs])]
-    return len(inexact) <= MAX_INEXACT and sum([s.kernel.work.host for s in calls]) <= MAX_SECONDS
+    return len(inexact) < policy.FEW and sum([s.kernel.work.host for s in calls]) <= policy.QUICK
 
 
 def _arrays(state: State, program: HostProgram, values: list, numbers: list, found: dict[int, Any]) -> list:

@@ -13,7 +13,7 @@ from jaxlib import xla_client
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
-from jtorch.engine import out_of_memory, wait
+from jtorch.engine import out_of_memory, policy, wait
 
 
 class Aval:
@@ -239,7 +239,6 @@ def aligned_zeros(n: int, dtype: np.dtype) -> np.ndarray:
     return memory[start:start + n * dtype.itemsize].view(dtype)
 
 
-SHARED = 1 << 18        # Bytes. A smaller array is copied, since sharing it would take as long. A larger value copies more.
 
 
 def shared(array: np.ndarray) -> np.ndarray | jax.Array:
@@ -247,7 +246,7 @@ def shared(array: np.ndarray) -> np.ndarray | jax.Array:
 
     Nobody may write to the array afterwards. JAX does not own the memory, so a program that donates the array copies it.
     """
-    if array.nbytes < SHARED or not array.flags.c_contiguous or array.ctypes.data % ALIGNMENT:
+    if array.size < 4 * policy.CACHED or not array.flags.c_contiguous or array.ctypes.data % ALIGNMENT:
         return array
     made = put_in_parts([array], array.shape, sharding_of(CPU), devices.all_jax_devices(CPU), shared=True)
     return array if made is None else made

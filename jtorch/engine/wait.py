@@ -11,7 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
-QUICK = 2.5e-4      # Seconds to wait awake before the thread sleeps. A larger value wakes up sooner, but takes a core for longer.
+from jtorch.engine import policy
+
 _let_others_run = getattr(os, "sched_yield", lambda: None)       # XLA's threads may share this thread's core.
 
 
@@ -75,13 +76,13 @@ def for_all(results: Any) -> None:
 
 
 def until_ready(array: Any) -> None:
-    """Wait for a JAX array. If the last wait was short, stay awake for up to ``QUICK`` seconds first.
+    """Wait for a JAX array. If the last wait was short, stay awake for up to ``policy.QUICK`` seconds first.
 
     A thread that sleeps wakes up late, which matters for small steps. A thread that stays awake takes a core from large kernels.
     """
     if array.is_ready():
         return
-    deadline = perf_counter() + QUICK
+    deadline = perf_counter() + policy.QUICK
     if _latest.quick:
         while not array.is_ready() and perf_counter() < deadline:
             _let_others_run()

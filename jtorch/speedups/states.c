@@ -161,7 +161,7 @@ int connect_states(PyObject *given)
     static const char *const of_trie[] = {"states", NULL};
     static const char *const of_call[] = {"kernels", "node_class", "nodes", "tape_flags", "vjps", NULL};
     PyObject *caller = NULL, *starts_held = NULL;
-    int bad = !(policy = take(given, "policy")) || !(many_ways = PyUnicode_InternFromString("MANY_WAYS"))
+    int bad = !(policy = take(given, "policy")) || !(many_ways = PyUnicode_InternFromString("MANY"))
         || !(number_avals = take(given, "NUMBER_AVALS")) || !(cpu = take(given, "CPU"))
         || !(caller = take(given, "caller")) || !(files = PyObject_GetAttrString(caller, "_is_the_users"))
         || !(starts_held = take(given, "starts_held")) || !(settings = PyObject_GetAttrString(starts_held, "__globals__"))

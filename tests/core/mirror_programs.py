@@ -123,7 +123,7 @@ class Program:
 def run(seed: int) -> list[str]:
     """Run the program of a seed in a trace of its own, and return the text of its state."""
     recorder = traces.local.recorder
-    recorder.longest, recorder.cuts = 8 if seed % 4 == 0 else policy.FIRST_LENGTH, 0
+    recorder.longest, recorder.cuts = 8 if seed % 4 == 0 else policy.MAX_CALLS, 0
     recorder.begin()
     first = tape.sequence()
     program = Program(seed)
@@ -135,7 +135,7 @@ def run(seed: int) -> list[str]:
             traces.catch_up(trace, trace.state)
         except Exception as error:
             told.append(repr(error))
-    recorder.longest, recorder.cuts = policy.FIRST_LENGTH, 0
+    recorder.longest, recorder.cuts = policy.MAX_CALLS, 0
     recorder.begin()
     return told + [_text(t) for t in program.tensors]
 
@@ -152,7 +152,7 @@ def _text(t: Any) -> str:
 def begin_anew(monkeypatch: Any, held: bool) -> None:
     """Give the thread an empty trie. With ``held`` all calls are deferred from the first on."""
     monkeypatch.setattr("jtorch.engine.trie.ENGINE_MODE", "hot" if held else "auto")
-    monkeypatch.setattr("jtorch._api.indexing.MANY", 1)
+    monkeypatch.setattr("jtorch.engine.policy.DOZENS", 1)
     monkeypatch.setattr(traces.local.recorder, "trie", Trie())
     traces.local.recorder.begin()
 

@@ -188,8 +188,8 @@ def test_a_reading_thread_sees_finished_weights(torch):
 def test_no_more_is_compiled_than_there_is_time_for(run_python):
     code = """
 import jtorch
-from jtorch.engine import policy
-policy.FIRST, policy.SHARE = 0.4, 0.0       # seconds: a trace of 22 calls is expected to take 0.12
+from jtorch.engine import cost, policy
+policy.FIRST, policy.SHARE, cost.START = 0.4, 0.0, 0.0       # seconds: a trace of 22 calls is expected to take 0.12
 for turn in range(40):
     for n in range(8):
         x = jtorch.ones(n + 3)

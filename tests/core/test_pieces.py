@@ -18,8 +18,8 @@ def small_pieces(monkeypatch):
     """Cut traces into pieces of at least three calls, and compile about one of them per turn in the background."""
     monkeypatch.setattr(policy, "FOREGROUND", 0.0)
     monkeypatch.setattr(policy, "SLACK", 0.03)
-    monkeypatch.setattr(policy, "WORTH_A_PIECE", 0.012)
-    monkeypatch.setattr(policy, "PIECE_SECONDS", 0.0)
+    monkeypatch.setattr(policy, "SAVED", 0.012)
+    monkeypatch.setattr(policy, "INLINE", 0.0)
     monkeypatch.setattr(policy, "MAX_CROSSING", 1 << 40)
     monkeypatch.setattr(policy, "FIRST", float("inf"))
     jtorch.engine.forget()
@@ -172,7 +172,7 @@ def test_the_same_bits_whatever_is_on_disk(run_python, tmp_path):
 import hashlib
 import jtorch as torch
 from jtorch.engine import policy, stats
-policy.FOREGROUND, policy.SLACK, policy.WORTH_A_PIECE, policy.PIECE_SECONDS, policy.MAX_CROSSING = 0.0, 0.01, 0.012, 0.0, 1 << 40
+policy.FOREGROUND, policy.SLACK, policy.SAVED, policy.INLINE, policy.MAX_CROSSING = 0.0, 0.01, 0.012, 0.0, 1 << 40
 torch.manual_seed(0)
 layers = [torch.nn.Sequential(torch.nn.Linear(24, 24), torch.nn.LayerNorm(24), torch.nn.GELU()) for _ in range(4)]
 model = torch.nn.Sequential(*layers)
@@ -200,8 +200,8 @@ def test_an_optimizers_step_behind_convolutions_is_a_program_of_its_own(layer, m
     """XLA compiles its loops in another way without convolutions in the program."""
     if ENGINE_MODE != "auto":
         pytest.skip("all are compiled at the first end, or nothing is")
-    monkeypatch.setattr(policy, "WORTH_A_PIECE", float("inf"))
-    monkeypatch.setattr(policy, "OTHER_LOOPS", 0.012)
+    monkeypatch.setattr(policy, "SAVED", float("inf"))
+    monkeypatch.setattr(policy, "PIECE", 0.012)
     monkeypatch.setattr(policy, "SLACK", 0.0)
     optimizer = jtorch.optim.SGD(layer.parameters(), lr=1e-2, momentum=0.9)
     x, before = jtorch.randn(2, 4, 8), stats.counters.background
@@ -218,8 +218,8 @@ def test_running_statistics_are_changed_by_the_last_piece(monkeypatch):
     """They are small, backward does not need them, and their loops compile faster in the last piece."""
     if ENGINE_MODE != "auto":
         pytest.skip("all are compiled at the first end, or nothing is")
-    monkeypatch.setattr(policy, "WORTH_A_PIECE", float("inf"))
-    monkeypatch.setattr(policy, "OTHER_LOOPS", 0.012)
+    monkeypatch.setattr(policy, "SAVED", float("inf"))
+    monkeypatch.setattr(policy, "PIECE", 0.012)
 
     def trained(torch):
         torch.manual_seed(0)
@@ -237,7 +237,7 @@ def test_running_statistics_are_changed_by_the_last_piece(monkeypatch):
     before = stats.counters.put_off
     got = trained(jtorch)
     assert stats.counters.put_off - before >= 2
-    monkeypatch.setattr(policy, "OTHER_LOOPS", float("inf"))
+    monkeypatch.setattr(policy, "PIECE", float("inf"))
     jtorch.engine.forget()
     for a, b in zip(got, trained(jtorch), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

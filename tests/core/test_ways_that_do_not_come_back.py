@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.core, pytest.mark.skipif(ENGINE_MODE == "hot", reason=
 @pytest.fixture(autouse=True)
 def many_ways(monkeypatch):
     """Allow two next calls per state, and take four paths, so that further paths must stray."""
-    monkeypatch.setattr(policy, "MANY_WAYS", 2)
+    monkeypatch.setattr(policy, "MANY", 2)
     jtorch.engine.forget()
     for n in (3, 4, 5, 6):
         step(n)
@@ -93,7 +93,7 @@ def test_training_gives_the_same_numbers(lengths, monkeypatch):
     strayed = counters.strayed
     with_few = gradients(lengths)
     assert counters.strayed > strayed
-    monkeypatch.setattr(policy, "MANY_WAYS", 1 << 30)
+    monkeypatch.setattr(policy, "MANY", 1 << 30)
     jtorch.engine.forget()
     for a, b in zip(with_few, gradients(lengths), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)

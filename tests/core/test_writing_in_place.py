@@ -11,7 +11,7 @@ from bodies import Programs, words
 from libraries import library
 
 from jtorch import engine
-from jtorch.engine import policy, stats
+from jtorch.engine import cost, policy, spare, stats
 
 jtorch = library("jtorch")
 
@@ -199,7 +199,7 @@ def test_it_is_written_where_it_is(monkeypatch, write):
     if engine.trie.ENGINE_MODE == "hot":
         pytest.skip("calls are held back: a program writes where the memory is, if it can")
     engine.forget()
-    monkeypatch.setattr(policy, "LEAST_OVERWRITTEN", 1 << 12)
+    monkeypatch.setattr(spare, "LEAST", 1 << 10)
     x, v, i = made(jtorch)
     for _ in range(2):
         write(x, v, i)
@@ -210,7 +210,7 @@ def test_it_is_written_where_it_is(monkeypatch, write):
 
 
 def test_small_tensors_are_copied(monkeypatch):
-    monkeypatch.setattr(policy, "LEAST_OVERWRITTEN", 1 << 20)
+    monkeypatch.setattr(spare, "LEAST", 1 << 18)
     given, before = made(jtorch), stats.counters.overwritten
     for write in writes:
         write(*given)
@@ -348,7 +348,7 @@ def parts_of_parts(x, v, k):
 
 @pytest.fixture(params=[0, 5])
 def many(request, monkeypatch):
-    monkeypatch.setattr(jtorch.storage, "MANY_PLACES", request.param)
+    monkeypatch.setattr(policy, "DOZENS", request.param)
     return request.param
 
 
@@ -380,7 +380,8 @@ def test_many_places_are_written(xp, many, write, holder):
 
 
 def test_a_write_to_one_of_many_places_is_no_call(monkeypatch):
-    monkeypatch.setattr(jtorch.storage, "MANY_PLACES", 8)
+    monkeypatch.setattr(policy, "DOZENS", 8)
+    monkeypatch.setattr(cost, "SAVED_CALL", 0.0)
     engine.forget()
     x, row = jtorch.zeros(64, 300), jtorch.ones(300)
     row.sum().item()

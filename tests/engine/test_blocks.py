@@ -8,11 +8,10 @@ import pytest
 
 import jtorch as torch
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import stats
-from jtorch.engine.host import blocks
+from jtorch.engine import policy, stats
 
 pytestmark = pytest.mark.skipif(ENGINE_MODE == "hot", reason="nothing runs on the host")
-N = blocks.ELEMENTS + 3 * blocks.BLOCK + 17
+N = policy.SHARED + 3 * policy.CACHED + 17
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jax import lax
 
-from jtorch.engine import families
+from jtorch.engine import families, policy
 from jtorch.engine.host import Plan, Unsupported, trace
 from jtorch.engine.host.sizes import Size, Unknowns
 from jtorch.engine.span import Span
@@ -184,14 +184,14 @@ def test_bodies_take_open_sizes_for_integers():
 
 def test_families_are_bounded(monkeypatch):
     import jtorch as torch
-    monkeypatch.setattr(families, "MAX_FAMILIES", 5)
+    monkeypatch.setattr(policy, "MAX_KERNELS", 5)
     for i in range(12):
         torch.ones(1, 2).add(torch.ones([1] * (i + 1)))
     assert len(families._families) <= 5
     family = families.Family(1, short=True)
     for i in range(40):
         family.program((i, i * i * 7), lambda sizes: None)
-    assert len(family.met) <= families.MET and len(family.plans) <= families.PLANS
+    assert len(family.met) <= policy.OFTEN and len(family.plans) <= policy.OFTEN
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def test_what_repeats_little_is_not_cut(items):
 
 def test_short_periods_are_taken_together(monkeypatch):
     found = pieces(["a", "b"] * 59)
-    assert {len(p) for p in found} == {22, 8} and len(set(found)) == 2
+    assert {len(p) for p in found} == {28, 6} and len(set(found)) == 2
     monkeypatch.setattr(policy, "PIECE", 0.7)
     assert cuts_of(["a", "b"] * 59) == []
 

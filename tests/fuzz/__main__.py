@@ -85,7 +85,7 @@ def _work(given: argparse.Namespace) -> None:
     from programs import Pair, run
     torch, jtorch = library("torch"), library("jtorch")
     policy = importlib.import_module("jtorch.engine.policy")
-    policy.LEAST_OVERWRITTEN = 0        # Small arrays are overwritten too.
+    importlib.import_module("jtorch.engine.spare").LEAST = 0        # Small arrays are overwritten too.
     gc.collect()
     gc.freeze()         # Frozen objects of the imports slow no collection down.
     started, kinds = time.time(), collections.Counter()
@@ -95,8 +95,8 @@ def _work(given: argparse.Namespace) -> None:
         _tell(file, seed, seed - given.seed, kinds)
         if time.time() - started > given.seconds:
             return
-        jtorch.storage.MANY_PLACES = 64 * (seed % 2)        # In every second program parts are written without a call.
-        policy.MANY_WAYS = 16 * (seed % 3)                  # In every third program new paths make no states.
+        policy.DOZENS = 64 * (seed % 2)        # In every second program parts are written without a call.
+        policy.MANY = 16 * (seed % 3)                  # In every third program new paths make no states.
         found = run(seed, torch, jtorch, given.steps, given.messages)
         if found is None:
             continue

@@ -12,14 +12,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from jtorch.engine import cost
+from jtorch.engine import cost, policy
 from jtorch.engine.host.blas import matmul_for
 from jtorch.engine.host.program import HostProgram, of_function
 from jtorch.ops.registry import Op, T, thaw
-
-# Upper limit for the rows of the weights, which are the queries of all heads and samples. NumPy's reductions have a cost for
-# each row. A larger limit uses this function for more calls, which the rules of a trace compute faster.
-FEW_ROWS = 512
 
 
 def attended(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
@@ -49,7 +45,7 @@ def _fit(avals: Sequence[Any]) -> bool:
     if len(kinds) > 1 or not kinds <= {np.dtype(np.float32), np.dtype(np.float64)} or min(map(len, (query, key, value))) < 2:
         return False
     are_alike = query[:-2] == key[:-2] == value[:-2] and query[-1] == key[-1] and key[-2] == value[-2]
-    return are_alike and 0 not in (*query, *key, *value) and math.prod(query[:-1]) < FEW_ROWS
+    return are_alike and 0 not in (*query, *key, *value) and math.prod(query[:-1]) < policy.MEDIUM
 
 
 def _attend(matmul: Callable, factor: np.floating) -> Callable:

@@ -14,19 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from jtorch._base.once import once
-from jtorch.engine import stats
+from jtorch.engine import cost, policy, stats
 from jtorch.ops import _onednn
 
-# Multiplications of a product. OpenBLAS computes larger products in several threads. A larger value leaves more products to
-# ``numpy.matmul`` as it is.
-SHARED = 1 << 18
-# Multiplications of a product. Larger products use OpenBLAS's threads. A larger value runs more products in one thread.
-LARGE = 1 << 20
-# Lower limit for the rows and columns of a product by oneDNN, which is slower than BLAS for fewer. A larger value gives more
-# products to BLAS.
-NARROW = 4
-# Upper limit for the number of threads passed to OpenBLAS. OpenBLAS has a lower limit itself, so a larger value changes nothing.
-MANY = 1 << 12
+_MOST = 2**31 - 1        # The largest number of threads that OpenBLAS's function takes.
 _PREFIXES, _SUFFIXES = ("scipy_openblas_", "openblas_"), ("64_", "")
 
 
@@ -34,16 +25,17 @@ def set_threads(n: int) -> None:
     """Set the number of threads that OpenBLAS may use in this process. Do nothing if NumPy uses another library."""
     threads = _openblas()
     if threads is not None:
-        threads.number = min(n, MANY)
+        threads.number = min(n, _MOST)
 
 
 def matmul_for(rows: int, columns: int, length: int, dtype: np.dtype) -> Callable:
     """Return a function for products of rows x length by length x columns: ``numpy.matmul`` or a faster one."""
     multiplications = rows * columns * length
-    if multiplications > SHARED and min(rows, columns) >= NARROW and dtype == np.float32 and _onednn.version() is not None:
+    is_large, is_wide = multiplications > policy.SHARED, min(rows, columns) > policy.FEW
+    if is_large and is_wide and dtype == np.float32 and _onednn.version() is not None:
         stats.counters.onednn_products += 1
         return _onednn.multiply
-    threads = _openblas() if SHARED < multiplications <= LARGE else None
+    threads = _openblas() if is_large and multiplications <= cost.SMALL_PRODUCT // 2 else None
     return np.matmul if threads is None else threads.matmul
 
 

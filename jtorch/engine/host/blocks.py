@@ -11,14 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from jtorch.engine import cost, stats
+from jtorch.engine import cost, policy, stats
 from jtorch.engine.host.elementwise import SAME, THROUGH_FLOAT32
 
-# Lower limit in elements for an array that is computed in blocks. Smaller arrays stay in the cache without blocks.
-# A larger limit uses blocks for fewer arrays.
-ELEMENTS = 1 << 18
-# Elements of a block. Larger blocks leave the cache, and smaller blocks need more calls from Python.
-BLOCK = 1 << 14
 NAMES = frozenset({*SAME, *THROUGH_FLOAT32, "div", "integer_pow", "rsqrt", "logistic", "one_minus_square", "sign", "clamp",
                    "select_n", "convert_element_type", "reduce_precision"})
 
@@ -48,7 +43,7 @@ def merged(steps: Sequence[Any], avals: Sequence[Any], wanted: Iterable[int]) ->
 def _shape_of(step: Any) -> tuple[int, ...] | None:
     """Return the shape of a step that can run in blocks; None for another step."""
     e = getattr(step, "equation", None)     # a fused step has none
-    if e is None or step.fn is None or e.name not in NAMES or len(e.outs) != 1 or prod(e.shape) < ELEMENTS:
+    if e is None or step.fn is None or e.name not in NAMES or len(e.outs) != 1 or prod(e.shape) < policy.SHARED:
         return None
     return e.shape if all([a.shape == e.shape or a.shape == () for a in e.ins]) else None
 
@@ -76,7 +71,7 @@ class Merged:
         equations = [s.equation for s in steps]
         self.fn, self.ins, self.outs = Blocked(steps, ins, outs, equations[0].shape, avals), ins, outs
         arrays = len([i for i in ins if avals[i].shape != ()]) + len(outs)
-        self.work = cost.of_blocks(equations, arrays, prod(equations[0].shape) // BLOCK)
+        self.work = cost.of_blocks(equations, arrays, prod(equations[0].shape) // policy.CACHED)
 
 
 class Blocked:
@@ -103,8 +98,8 @@ class Blocked:
     def _in_blocks(self, arrays: list) -> list[np.ndarray]:
         made = [np.empty(self._size, dtype) for dtype in self._dtypes]
 
-        for at in range(0, self._size, BLOCK):
-            here = slice(at, at + BLOCK)
+        for at in range(0, self._size, policy.CACHED):
+            here = slice(at, at + policy.CACHED)
             slots = self._run([a[here] if is_large else a for a, is_large in zip(arrays, self._is_large, strict=True)])
             for array, i in zip(made, self._outs, strict=True):
                 array[here] = slots[i]

@@ -6,15 +6,13 @@ from math import prod
 
 import numpy as np
 
+from jtorch.engine import policy
 from jtorch.engine.host.blas import matmul_for
 from jtorch.engine.host.lazy import Lazy
 from jtorch.engine.host.rules import HALF, Equation, in_compute_dtype, ints, kind, require, rule
 from jtorch.ops.promotion import opmath
 
 fft = Lazy("scipy.fft")
-# Upper limit in multiplications for a product of integers, which BLAS does not compute. A larger limit leaves fewer products
-# to the compiler.
-INTEGER_LIMIT = 1 << 24
 
 
 @rule("dot_general")
@@ -25,7 +23,7 @@ def _dot_general(e: Equation) -> Callable:
     right = _as_matrices(b.shape, ints(rhs_batch), ints(rhs_contract), contract_last=False)
     shape, dtype = e.shape, e.dtype
     wide = opmath(dtype)
-    require(kind(dtype) in "fc" or e.outs[0].size * prod(a.shape[d] for d in lhs_contract) <= INTEGER_LIMIT)
+    require(kind(dtype) in "fc" or e.outs[0].size * prod(a.shape[d] for d in lhs_contract) <= policy.MUCH)
     cast_a, cast_b, cast_out = a.dtype != wide, b.dtype != wide, wide != dtype
     batch, contracted = prod(shape[:len(lhs_batch)]), prod(a.shape[d] for d in lhs_contract)
     rows = prod(a.shape) // max(batch * contracted, 1)

@@ -5,11 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from jtorch.engine import cost, policy
 from jtorch.engine.host.program import build
 from jtorch.engine.host.rules import Equation, require, rule
-
-# Upper limit in steps for all turns of a scan. A larger limit runs longer scans on the host; the others are compiled.
-SCAN_LIMIT = 20_000
 
 
 def _arrays(values) -> list[np.ndarray]:
@@ -61,7 +59,7 @@ def _scan_counts(params: dict) -> tuple[int, int]:
 @rule("scan")
 def _scan(e: Equation) -> Callable:
     program, length = build(e.params["jaxpr"]), e.params["length"]
-    require(length * len(program) <= SCAN_LIMIT)
+    require(length * len(program) * cost.HOST_STEP <= policy.LONG)
     body, (n_consts, n_carry) = program.run, _scan_counts(e.params)
     order = range(length - 1, -1, -1) if e.params["reverse"] else range(length)
     stacked, single = e.outs[n_carry:], len(e.outs) == 1

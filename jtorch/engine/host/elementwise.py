@@ -7,6 +7,7 @@ from math import prod
 import jax
 import numpy as np
 
+from jtorch.engine import policy
 from jtorch.engine.host.lazy import Lazy
 from jtorch.engine.host.rules import (
     BFLOAT16,
@@ -39,9 +40,6 @@ THROUGH_FLOAT32 = {
 SPECIAL = {"erf": "erf", "erfc": "erfc", "erf_inv": "erfinv", "bessel_i0e": "i0e", "bessel_i1e": "i1e", "zeta": "zeta",
            "regularized_incomplete_beta": "betainc", "igamma": "gammainc", "igammac": "gammaincc"}
 sp = Lazy("scipy.special")
-# Lower limit in elements for a ``select_n`` by bit operations. ``np.where`` branches at each element, and the processor
-# mispredicts the branches of random masks. A larger limit uses ``np.where`` for larger arrays.
-FEW = 512
 
 
 @rule(*SAME)
@@ -217,7 +215,7 @@ def _select_n(e: Equation) -> Callable:
     if len(e.ins) == 3 and kind(e.ins[0].dtype) == "b":
         if e.shape == ():
             return lambda which, when_false, when_true: when_true if which else when_false
-        if prod(e.ins[0].shape) >= FEW and e.ins[0].shape == e.shape and e.dtype.itemsize in (1, 2, 4, 8):
+        if prod(e.ins[0].shape) >= policy.MEDIUM and e.ins[0].shape == e.shape and e.dtype.itemsize in (1, 2, 4, 8):
             return _by_bits(e.dtype)
         return lambda which, when_false, when_true: np.where(which, when_true, when_false)
     return lambda which, *cases: np.choose(np.asarray(which).astype(np.intp), cases)

@@ -12,21 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jtorch.engine import cost, stats
+from jtorch.engine import cost, policy, stats
 from jtorch.engine.host.fused_code import BOOL, Assembler, Instruction
 from jtorch.engine.host.rules import FLOAT32
 from jtorch.engine.host.sizes import spelled
 from jtorch.ops import _onednn
 
-# Upper limit in steps for a run that is fused only if its arrays are large. A larger limit leaves more runs of small arrays to
-# NumPy.
-FEW = 3
-# Lower limit in elements of the domain for a fused run of two or three steps. A larger limit leaves more runs to NumPy.
-LARGE = 1 << 14
-# Lower limit in elements of the domain for a single step, which gains only by threads. A larger limit leaves more to NumPy.
-SHARED = 1 << 17
 # Upper limit in elements for a row. Each register is a buffer of a row, and a larger limit lets buffers leave the cache.
-WIDEST = 1 << 16
+WIDEST = 4 * policy.CACHED
 
 SAME = {"neg": "NEG", "abs": "ABS", "exp": "EXP", "log": "LOG", "tanh": "TANH", "erf": "ERF", "logistic": "LOGISTIC",
         "sqrt": "SQRT", "rsqrt": "RSQRT", "square": "SQUARE", "sign": "SIGN", "floor": "FLOOR", "add": "ADD", "add_any": "ADD",
@@ -280,7 +273,7 @@ def _ended(run: Run, steps: Sequence[Any], wanted: set[int], opened: Callable[[A
     size = prod(run.shape) if is_known(run.shape) else 0
     computed = [s for s in run.steps if s.equation.name not in ("broadcast_in_dim", "reshape")]
     is_costly = any([s.equation.name in COSTLY for s in computed])      # always fused: forward and backward agree in bits
-    pays = is_costly or len(computed) > FEW or size >= (LARGE if len(computed) > 1 else SHARED)
+    pays = is_costly or len(computed) > policy.FEW or size >= (policy.CACHED if len(computed) > 1 else policy.SHARED)
     inside = set(map(id, run.steps))
     read = wanted.union(*[s.ins for s in steps if id(s) not in inside])
     outs = [o for o in run.made if o in read]

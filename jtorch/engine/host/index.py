@@ -11,16 +11,13 @@ from math import prod
 
 import numpy as np
 
+from jtorch.engine import policy
 from jtorch.engine.host.rules import Equation, highest, in_copy, ints, kind, lowest, require, rule
-
-# Elements of the operand for each updated element. A scatter of fewer elements always copies its operand, since the copy is a
-# small part of its time. A larger value writes in place less often.
-FEW = 16
 
 
 def is_large_for(elements: int, written: int) -> bool:
     """Return whether an array is so large for the elements that are written that a copy would take most of the time."""
-    return FEW * written <= elements
+    return policy.MANY * written <= elements
 
 
 @rule("dynamic_slice")

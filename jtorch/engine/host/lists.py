@@ -16,12 +16,10 @@ from jtorch.engine import cost
 from jtorch.engine.host.program import HostProgram, of_function
 from jtorch.ops.registry import Op, T
 
-_PART = 0.3e-6      # Estimated seconds for each tensor. A larger value makes a call cost more.
-
 
 def _work(parts: int, elements: int) -> cost.Work:
     seconds = elements * cost.CHEAP
-    return cost.Work(cost.HOST_STEP + parts * _PART + seconds, seconds * cost.FUSED, parts * cost.COMPILING)
+    return cost.Work(cost.HOST_STEP + parts * cost.LIST_PART + seconds, seconds * cost.FUSED, parts * cost.COMPILING)
 
 
 def joined(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:

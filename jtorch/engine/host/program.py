@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
-from jtorch.engine import cost
+from jtorch.engine import cost, policy
 from jtorch.engine.host import blocks, fused
 from jtorch.engine.host.flat import Flat, keeping_dims, live
 from jtorch.engine.host.rules import RULES, Equation, Overwriting, Shaped, Unsupported
@@ -18,9 +18,6 @@ from jtorch.engine.host.sizes import filled, is_open
 from jtorch.engine.jax_settings import left_as_found
 
 LOOPS = frozenset({"scan", "while"})
-# Upper limit in elements for a constant that is computed once and kept; larger constants are computed in each run.
-# A larger limit saves time in each run and keeps more memory.
-FOLD_LIMIT = 1 << 12
 
 
 def new_quiet_context() -> Context:
@@ -291,7 +288,7 @@ def _resolve(flat: Flat, kept: list, *, has_open: bool) -> tuple[list[_Step], li
         avals = [flat.avals[o] for o in outs]
         equation = _equation(flat, eqn, ins, outs)
         step = _Step(equation, None if has_open and _depends_on_size(equation) else _function(equation), ins, outs)
-        if not all([i in constants or i in waiting for i in ins]) or not all([a.size <= FOLD_LIMIT for a in avals]):
+        if not all([i in constants or i in waiting for i in ins]) or not all([a.size <= policy.LARGE for a in avals]):
             calls.append(step)
         elif step.fn is None or waiting.intersection(ins):
             late.append(step)

@@ -7,7 +7,7 @@ from string import ascii_lowercase
 
 import numpy as np
 
-from jtorch.engine import stats
+from jtorch.engine import policy, stats
 from jtorch.engine.host.rules import (
     FLOAT32,
     HALF,
@@ -25,10 +25,8 @@ from jtorch.ops.promotion import opmath
 
 # NumPy's reductions have a cost for each row, so the rules avoid them for arrays of many short rows. They compute sums by
 # ``einsum`` and maxima of a transposed copy. Longer sums stay with NumPy, which adds in pairs and so rounds less.
-# MANY is the lower limit for a sum's elements and for a maximum's rows; a larger limit uses NumPy's reductions more often.
 # SHORT_SUM is the upper limit in elements of a row for ``einsum``; a larger limit loses digits in longer sums.
-# SHORT_ROW is the upper limit in elements of a row for the transposed copy; a larger limit copies longer rows.
-MANY, SHORT_SUM, SHORT_ROW = 512, 1024, 64
+SHORT_SUM = 2 * policy.MEDIUM
 
 
 @rule("batch_statistics")
@@ -47,7 +45,7 @@ def _batch_norm_gradients(e: Equation) -> Callable:
 def _sum(e: Equation) -> Callable:
     axes, dtype = ints(e.params["axes"]), e.dtype
     wide, shape, out, keeps = opmath(dtype), e.ins[0].shape, e.shape, "keeps_dims" in e.params
-    is_short = prod(shape) >= MANY and prod([shape[d] for d in axes]) <= SHORT_SUM and len(shape) <= len(ascii_lowercase)
+    is_short = prod(shape) >= policy.MEDIUM and prod([shape[d] for d in axes]) <= SHORT_SUM and len(shape) <= len(ascii_lowercase)
     if e.name == "reduce_sum" and is_short and wide.kind == "f":
         letters = ascii_lowercase[:len(shape)]
         spelt = f"{letters}->{''.join([x for d, x in enumerate(letters) if d not in axes])}"
@@ -62,7 +60,7 @@ def _max(e: Equation) -> Callable:
     shape, out = e.ins[0].shape, e.shape
     reduce: Callable = (np.maximum if is_max else np.minimum).reduce
     if 0 not in shape:
-        if axes == (len(shape) - 1,) and shape[-1] <= SHORT_ROW and prod(shape[:-1]) >= MANY:
+        if axes == (len(shape) - 1,) and shape[-1] <= policy.DOZENS and prod(shape[:-1]) >= policy.MEDIUM:
             return lambda x: reduce(np.ascontiguousarray(x.reshape(-1, shape[-1]).T), 0).reshape(out)
         return lambda x: reduce(x, axes, None, None, keeps)
     require(kind(e.dtype) != "c")

@@ -6,11 +6,8 @@ from math import prod
 
 import numpy as np
 
+from jtorch.engine import policy
 from jtorch.engine.host.rules import Equation, ints, require, rule
-
-# Upper limit in elements for a broadcast that fills an array, which is faster than making a view of few elements.
-# A larger limit copies larger arrays.
-SMALL = 1 << 13
 
 
 @rule("broadcast_in_dim")
@@ -23,7 +20,7 @@ def _broadcast_in_dim(e: Equation) -> Callable:
     wide = tuple(sizes)
     if wide == shape:
         return lambda x: x.reshape(shape)
-    if e.outs[0].size > SMALL:
+    if e.outs[0].size > policy.CACHED:
         return lambda x: np.broadcast_to(x.reshape(wide), shape)
 
     def fill(x):

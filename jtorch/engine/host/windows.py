@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from jtorch.engine import stats
+from jtorch.engine import policy, stats
 from jtorch.engine.host.blas import matmul_for
 from jtorch.engine.host.rules import (
     Equation,
@@ -23,12 +23,6 @@ from jtorch.engine.host.rules import (
 from jtorch.engine.host.shape import pad
 from jtorch.ops import _onednn
 from jtorch.ops.promotion import opmath
-
-# Upper limit in elements for the patches of a convolution. A larger limit leaves fewer convolutions to the compiler, and takes
-# more memory.
-PATCH_LIMIT = 1 << 24
-# Upper limit for the positions in a window, each of which is a NumPy call. A larger limit leaves fewer poolings to the compiler.
-WINDOW_LIMIT = 1 << 10
 
 
 def _padder(shape, padding, dilation) -> tuple[Callable, tuple[int, ...]]:
@@ -45,7 +39,7 @@ def _offsets(e_params, out_shape) -> list[tuple[slice, ...]]:
     """Return, for each position in the window, the index of its elements in the padded operand."""
     window, strides = e_params["window_dimensions"], e_params["window_strides"]
     dilation = e_params.get("window_dilation") or (1,) * len(window)
-    require(prod(window) <= WINDOW_LIMIT)
+    require(prod(window) <= policy.MEDIUM)
     return [tuple(slice(k * d, k * d + (n - 1) * s + 1, s)
                   for k, d, n, s in zip(at, dilation, out_shape, strides, strict=True))
             for at in product(*map(range, window))]
@@ -141,7 +135,7 @@ def _conv(e: Equation) -> Callable:
     out_space = [e.shape[d] for d in out_spec[2:]]
     groups, by_batch = max(p["feature_group_count"], p["batch_group_count"]), p["batch_group_count"] > 1
     nb, depth, taps, spots = (n // groups if by_batch else n), i, prod(kernel), prod(out_space)
-    require(groups * nb * depth * taps * spots <= PATCH_LIMIT)
+    require(groups * nb * depth * taps * spots <= policy.MUCH)
     shape, inverse = e.shape, np.argsort(out_spec).tolist()
     if 0 in e.ins[0].shape or 0 in e.ins[1].shape or 0 in shape:
         return lambda x, w: np.zeros(shape, dtype)
