@@ -7,11 +7,11 @@ convolutions, smaller pieces are enough, because XLA compiles loops faster in a 
 from __future__ import annotations
 
 from collections import Counter
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import policy, repeats, stats
+from jtorch.engine import policy, repeats
 from jtorch.engine.cost import Work
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 def of_trace(path: list[State], outs: list[int], work: Work, accelerated: bool) -> list[list[State]]:
     """Return the pieces of a trace. The slots ``outs`` are its results."""
     ends = _of_at_most(policy.MAX_CALLS_ACCELERATOR, len(path)) if accelerated else _ends(path, outs, work)
-    pieces = [path[start:end] for start, end in pairwise([0, *ends])]
-    return pieces if accelerated or len(pieces) == 1 else _put_off(pieces)
+    return [path[start:end] for start, end in pairwise([0, *ends])]
 
 
 def _ends(path: list[State], outs: list[int], work: Work) -> list[int]:
@@ -45,47 +44,6 @@ def _of_at_most(most: int, calls: int) -> list[int]:
     """Return the ends of pieces of about the same length, at most ``most`` calls each."""
     pieces = -(-calls // most)
     return [calls * k // pieces for k in range(1, pieces + 1)]
-
-
-def _put_off(pieces: list[list[State]]) -> list[list[State]]:
-    """Move small calls from pieces with convolutions into the last piece, if that has no convolutions. Return the pieces.
-
-    Only calls move whose results no call before the last piece reads, such as updates of running statistics. XLA compiles them
-    faster beside an optimizer's step than beside convolutions.
-    """
-    if _has_convolutions(pieces[-1]):
-        return pieces
-    off: list[list[State]] = []
-    read: set[int] = set()      # Slots that calls before the last piece read, except the calls that move.
-    for piece in reversed(pieces[:-1]):
-        off.insert(0, _unawaited(piece, read, may_move=_has_convolutions(piece)))
-    stats.counters.put_off += sum(map(len, off))
-    left = [[s for s in piece if s not in moved] for piece, moved in zip(pieces, map(set, off), strict=False)]
-    return [*left, [*chain.from_iterable(off), *pieces[-1]]]
-
-
-def _is_small(s: State) -> bool:
-    """Return whether a call may move into the last piece: it is small and has no convolution, check or Python number.
-
-    Each Python number has its own place in a program's inputs, so loops with numbers are never equal.
-    """
-    plain = not s.kernel.work.convolutions and s.call.check is None and all([i >= 0 for i in s.args])
-    return plain and sum([a.nbytes for a in (*s.outs, *s.kernel.avals)]) <= policy.MAX_CROSSING
-
-
-def _has_convolutions(piece: list[State]) -> bool:
-    return any([s.kernel.work.convolutions for s in piece])
-
-
-def _unawaited(piece: list[State], read: set[int], *, may_move: bool) -> list[State]:
-    """Return the small calls of a piece whose results no remaining call reads. Add the slots that the others read to ``read``."""
-    out = []
-    for s in reversed(piece):
-        if may_move and _is_small(s) and read.isdisjoint(range(s.first, s.first + len(s.outs))):
-            out.append(s)
-        else:
-            read |= set(s.read)
-    return out[::-1]
 
 
 def compiled_calls(path: list[State], work: Work) -> int:

@@ -33,7 +33,6 @@ class Counters:
     compile_seconds: float = 0.0
     side_by_side: int = 0       # Kernels and programs of an accelerator that were compiled in parallel with others.
     background: int = 0         # Programs that were compiled in the background.
-    put_off: int = 0            # Small calls that moved into a trace's last piece, such as updates of running statistics.
     equal_programs: int = 0     # Programs that took the executable of an equal program.
     alike: int = 0              # Traces of an accelerator that run in pieces, since they repeat themselves.
     handed_on: int = 0          # Calls of backward that read a residual from forward's piece of the trace.

@@ -180,10 +180,6 @@ for _ in range(40):
         "torch.nn.ReLU())", "torch.nn.Unflatten(1, (16, 16)), torch.nn.Flatten(), torch.nn.ReLU())"), "left_out > 50"),
     "compiling in the background": ("from jtorch.engine import policy\npolicy.SLACK = 0.01\n" + LOOP.replace("_ in range(6)", "k in range(40)").replace("Linear(256, 256)", "Linear(256 + k, 257 + k)")
                                   .replace("Linear(256, 4)", "Linear(296, 4)"), "background > 1"),
-    "small calls put off to the last piece": (LOOP.replace("torch.nn.Linear(256, 256)", "torch.nn.Conv1d(64, 64, 3, padding=1), torch.nn.BatchNorm1d(64)")
-                                              .replace("torch.nn.Linear(256, 4)", "torch.nn.Flatten(), torch.nn.Linear(64 * 64, 4)")
-                                              .replace("(64, 256)", "(16, 64, 64)").replace("(64,)", "(16,)")
-                                              .replace("range(6)", "range(12)"), "put_off > 5"),
     "a loop over parts of the input": (AT_ONCE + """
 torch.manual_seed(0)
 cell, head = torch.nn.GRUCell(8, 64), torch.nn.Linear(64, 1)
@@ -251,7 +247,7 @@ for k in range(100):
 
 
 LONG = {"equal pieces of a trace", "what later pieces read the shapes of", "compiling at several ends",
-        "small calls put off to the last piece", "a loop over parts of the input", "a loop of equal turns within a step",
+        "a loop over parts of the input", "a loop of equal turns within a step",
         "slices of a data set", "attention's weights handed on to backward"}
 
 
