@@ -14,7 +14,7 @@ MEMORY_BAR = 1.3        # Upper limit for the ratio to PyTorch's peak. A larger 
 GROWTH_BAR = 16 << 20   # Upper limit in bytes for the growth of a loop after its warm-up. A larger limit accepts larger leaks.
 SLOW = {"exceptions", "lengths that vary"}      # Names of slow loops, which run a tenth of the turns.
 WARM_UP = {"lengths that vary": 12_000}         # Warm-up turns of a loop, which must fill the caches. The others have fewer.
-STEPS, SECONDS = 30, 5  # A workload runs for so many steps and seconds at least. Larger values take longer and find later peaks.
+STEPS, SECONDS = 30, 5  # Lower limits for the steps and seconds of a workload. Larger values take longer and find later peaks.
 
 
 def main(only: str = "", steps: int = 100_000) -> int:

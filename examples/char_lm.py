@@ -68,7 +68,7 @@ class CharLM(nn.Module):
 
 
 def train(model, data, steps):
-    """Train for so many steps, and return the losses."""
+    """Train for this many steps, and return the losses."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=steps)
     losses = []
@@ -94,7 +94,7 @@ def train(model, data, steps):
 
 @torch.no_grad()
 def write(model, start, length, temperature=0.7):
-    """Continue ``start`` for so many characters. The window slides, so the shapes stay the same."""
+    """Continue ``start`` for this many characters. The window slides, so the shapes stay the same."""
     tokens = start
     window = F.pad(start, (CONTEXT - start.shape[0], 0))[None]
     for _ in range(length):

@@ -64,7 +64,7 @@ class Trainer:
         return F.linear(X, self.weights[-1])
 
     def step(self, batch, look=None):
-        """Make one step with so many samples. Call ``look(loss)`` before ``backward()``."""
+        """Make one step with this many samples. Call ``look(loss)`` before ``backward()``."""
         loss = F.cross_entropy(self.forward(self.X[:batch]), self.y[:batch])
         if look is not None:
             look(loss)

@@ -84,7 +84,7 @@ def resume(path, model, optimizer):
 
 
 def train(model, training, test, epochs, checkpoint=None):
-    """Train for so many epochs. Return each epoch's training loss, test loss and test accuracy."""
+    """Train for this many epochs. Return each epoch's training loss, test loss and test accuracy."""
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
     curve = resume(checkpoint, model, optimizer)
     batches = DataLoader(TensorDataset(*training), batch_size=BATCH, shuffle=True)

@@ -51,7 +51,7 @@ def loss_of(model, x):
 
 
 def train(model, data, epochs):
-    """Train for so many epochs, and return each epoch's mean loss."""
+    """Train for this many epochs, and return each epoch's mean loss."""
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     curve = []
     for epoch in tqdm(range(1, epochs + 1), unit="epoch", disable=None):

@@ -495,7 +495,7 @@ def detach(input: Tensor, *args: Any, **named: Any) -> Any:
 def detach_(input: Tensor, *args: Any, **named: Any) -> Any:
     """Cuts the tensor off its graph. See torch.Tensor.detach_."""
 def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Return a copy. As in PyTorch it requires a gradient if ``input`` does; unlike there, one flows. See torch.detach_copy."""
+    """Return a copy that requires grad if ``input`` does. Unlike in PyTorch gradients reach ``input``. See torch.detach_copy."""
 def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
     """Return the last dim as the diagonal of two new ones. See torch.diag_embed."""
 def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
@@ -505,7 +505,7 @@ def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, di
 def diagonal_copy(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the result of torch.diagonal. See torch.diagonal_copy."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
-    """Return ``input`` with a diagonal replaced. See torch.diagonal_scatter."""
+    """Return ``input`` with ``src`` in place of a diagonal. See torch.diagonal_scatter."""
 def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the ``n``-th differences of neighbours along ``dim``. See torch.diff."""
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -577,7 +577,7 @@ def expm1_(input: Tensor) -> Tensor:
 def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None = None, out: Tensor | None = None, layout: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return ones on the diagonal, zeros elsewhere. See torch.eye."""
 def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: builtins.int, quant_min: builtins.int, quant_max: builtins.int) -> Tensor:
-    """Return the same with a scale and a zero point per slice along ``axis``. See torch.fake_quantize_per_channel_affine."""
+    """Return ``input`` rounded to multiples of a scale per slice along ``axis``. See torch.fake_quantize_per_channel_affine."""
 def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor | _Number, zero_point: Tensor | _Number, quant_min: builtins.int, quant_max: builtins.int) -> Tensor:
     """Return ``input`` rounded to multiples of ``scale``, and cut off. See torch.fake_quantize_per_tensor_affine."""
 def feature_alpha_dropout(input: Tensor, p: builtins.float, train: Any, inplace: builtins.bool = False) -> Tensor:
@@ -1133,7 +1133,7 @@ def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
 def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the result of torch.select. See torch.select_copy."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """Return ``input`` with ``select(dim, index)`` replaced. See torch.select_scatter."""
+    """Return ``input`` with ``src`` in place of ``select(dim, index)``. See torch.select_scatter."""
 def selu(input: Tensor) -> Tensor:
     """Return elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
 def selu_(input: Tensor) -> Tensor:
@@ -1179,7 +1179,7 @@ def sinh_(input: Tensor) -> Tensor:
 def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the result of torch.slice. See torch.slice_copy."""
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
-    """Return ``input`` with a slice of a dim replaced. See torch.slice_scatter."""
+    """Return ``input`` with ``src`` in place of a slice of a dim. See torch.slice_scatter."""
 def slogdet(input: Tensor, *, out: Any = None) -> Any:
     """Return the determinant's sign and the logarithm of its magnitude. See torch.slogdet."""
 def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:

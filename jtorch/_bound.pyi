@@ -509,7 +509,7 @@ class Bound:
     def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
         """Return the diagonal of two dims as the last dim. See torch.diagonal."""
     def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
-        """Return ``input`` with a diagonal replaced. See torch.diagonal_scatter."""
+        """Return ``input`` with ``src`` in place of a diagonal. See torch.diagonal_scatter."""
     def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
         """Return the ``n``-th differences of neighbours along ``dim``. See torch.diff."""
     def digamma(self) -> Tensor:
@@ -1107,7 +1107,7 @@ class Bound:
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """Return one index of a dim, which goes. See torch.select."""
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
-        """Return ``input`` with ``select(dim, index)`` replaced. See torch.select_scatter."""
+        """Return ``input`` with ``src`` in place of ``select(dim, index)``. See torch.select_scatter."""
     def set_(self, source: Any = None, storage_offset: builtins.int = 0, size: Any = None, stride: Any = None) -> Tensor:
         """Make the tensor show the memory of another tensor or storage. See torch.Tensor.set_."""
     def sgn(self) -> Tensor:
@@ -1141,7 +1141,7 @@ class Bound:
     def sinh_(self) -> Tensor:
         """Return the hyperbolic sine. See torch.sinh."""
     def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
-        """Return ``input`` with a slice of a dim replaced. See torch.slice_scatter."""
+        """Return ``input`` with ``src`` in place of a slice of a dim. See torch.slice_scatter."""
     def slogdet(self) -> Any:
         """Return the determinant's sign and the logarithm of its magnitude. See torch.slogdet."""
     def smm(self, *args: Any, **kwargs: Any) -> Any:

@@ -38,7 +38,7 @@ def _element_size(dtype: _dtype) -> int:
 
 
 def _get_obj_state(obj: Any) -> Any:
-    """Return what a program has set on a tensor: attributes, and slots if its class has any; or what its class says."""
+    """Return the attributes and slots that the user set on a tensor, or the result of the class's ``__getstate__``."""
     return state_of(obj)
 
 

@@ -585,7 +585,7 @@ def write(t: Tensor, value: Value) -> None:
 
 
 def _levels_of(storage: Storage, view: View | None) -> list[tuple[mapped.Level, int]]:
-    """Return each ``vmap`` to whose samples a view belongs, with the number of samples, the innermost first."""
+    """Return (level, number of samples) for each ``vmap`` that has the view as a sample, the innermost first."""
     if view is not None and view.level is not None:
         whole = view.whole      # type: ignore[attr-defined]
         return [(view.level, whole.aval.shape[0]), *_levels_of(storage, whole)]

@@ -94,7 +94,7 @@ def first_sentences(doc: str | None) -> str:
 def is_made(fn: Any) -> bool:
     """Return whether ``fn`` was generated from an op record."""
     if getattr(fn, "__globals__", None) is vars(declared):
-        fn = getattr(fn, "__wrapped__", fn)     # its arguments are checked first
+        fn = getattr(fn, "__wrapped__", fn)     # The wrapper checks the arguments.
     return getattr(getattr(fn, "__code__", None), "co_filename", "") == MADE
 
 

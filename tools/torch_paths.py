@@ -111,7 +111,7 @@ class Table:
         """Record the ``__module__`` for an object of jtorch, in the entry of its module."""
         if not isinstance(mine, (type, FunctionType)) or not str(mine.__module__).startswith("jtorch"):
             return
-        # Lazy names are settled in their own module.
+        # A name that this module loads lazily is recorded with the module that defines the name.
         if id(mine) in self.settled or vars(self.own[path]).get(name) is not mine:
             return
         self.settled.add(id(mine))

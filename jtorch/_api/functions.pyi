@@ -666,7 +666,7 @@ _amp_update_scale_ = _aliased_update_scale_
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """Return the derivative of a beta sample ``x`` by ``alpha``, divided by 1 - x. The other concentration is total - alpha."""
 def _fake_quantize_learnable_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: builtins.int, quant_min: builtins.int, quant_max: builtins.int, grad_factor: builtins.float = 1.0) -> Tensor:
-    """Return the same with a scale and a zero point per slice along ``axis``."""
+    """Return ``input`` rounded to multiples of a scale per slice along ``axis``, with gradients of scales and zero points."""
 def _fake_quantize_learnable_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: builtins.int, quant_max: builtins.int, grad_factor: builtins.float = 1.0) -> Tensor:
     """Return ``input`` rounded to multiples of ``scale[0]``, with gradients of the scale and the zero point."""
 def _foreach_abs(self: Any, *args: Any, **kw: Any) -> Any:

@@ -89,7 +89,7 @@ def as_strided_(input: Tensor, *args: Any, **named: Any) -> Any:
 def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the result of torch.as_strided. See torch.as_strided_copy."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Return ``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
+    """Return ``input`` with ``src`` in place of ``as_strided(size, stride, offset)``. See torch.as_strided_scatter."""
 def atleast_1d(input: Tensor) -> Tensor:
     """Add a dim to a 0-dim tensor. See torch.atleast_1d."""
 def atleast_2d(input: Tensor) -> Tensor:

@@ -73,7 +73,7 @@ def regenerate(t: Tensor, base: Tensor) -> None:
         earlier.op.geometry(earlier.template, geometry_of(base), (storage.aval_of(base),))
     if call is None and aval.dtype is not storage.aval_of(base).dtype:
         shown = engine.aval_of(tuple(geometry[0]), aval.np, aval.device)
-        storage.check_bounds(base, shown, *geometry[1:])        # ``set_`` may have moved the base
+        storage.check_bounds(base, shown, *geometry[1:])        # ``set_`` may have given the base less memory
     if call is None or call.op.geometry(call.template, geometry_of(base), (storage.aval_of(base),))[0] == geometry[0]:
         call = read_through(base, geometry, aval.dtype)
     edge = edge_of(base) if base._requires_grad or requires_grad(base) else None

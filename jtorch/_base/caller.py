@@ -62,5 +62,5 @@ class _Files(dict[str, bool]):
         return found
 
 
-MAX_FILES = 10_000      # entries of the cache; more cost memory
+MAX_FILES = 10_000      # Entries of the cache. A larger value takes more memory.
 _is_the_users = _Files()

@@ -70,7 +70,7 @@ _ANSWERS: dict[str, dict[str, Any]] = {
     "utils.cpp_extension": {"CUDA_HOME": None, "CUDNN_HOME": None, "HIP_HOME": None, "ROCM_HOME": None,
                             "SYCL_HOME": None, "IS_HIP_EXTENSION": False},
 }
-# Names that packages ask for and that PyTorch builds without the feature lack too.
+# Names without a placeholder: packages look for them, and a PyTorch that was built without the feature does not have them.
 _ABSENT = {("jtorch.distributed.rpc", "api")}
 
 

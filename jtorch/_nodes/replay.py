@@ -126,7 +126,7 @@ def known(state: Any, root: Any, nr: int) -> list[Walk]:
 
 
 class _Known:
-    """The walks known from one state and first call, and the number of walks ever learnt there."""
+    """The walks known from one state and first call, and how many such walks were ever learnt."""
 
     __slots__ = ("learnt", "walks")
 

@@ -51,7 +51,7 @@ def get_args_parser() -> argparse.ArgumentParser:
     return parser
 
 
-_HANDLED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")      # Also where the shell of the launcher ignores SIGINT.
+_HANDLED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")      # SIGINT too, even if the launcher's shell ignores it.
 
 
 @contextlib.contextmanager

@@ -345,12 +345,12 @@ class Beta(ExponentialFamily):
 
     @property
     def concentration1(self) -> Any:
-        """Return the first parameter: the exponent of x plus 1."""
+        """Return the first parameter; the density has the factor x ** (concentration1 - 1)."""
         return self._dirichlet.concentration[..., 0]
 
     @property
     def concentration0(self) -> Any:
-        """Return the second parameter: the exponent of 1 - x plus 1."""
+        """Return the second parameter; the density has the factor (1 - x) ** (concentration0 - 1)."""
         return self._dirichlet.concentration[..., 1]
 
     @property

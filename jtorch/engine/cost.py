@@ -36,8 +36,8 @@ CALL, HELD = 15e-6, 2e-6
 SAVED_CALL, SAVED_WALKED = 0.5e-6, 10e-6
 # Seconds to start compiled code and to wait for its results. A larger value means that small programs save less.
 START = 50e-6
-# Seconds to compile a program or a kernel: itself, each call, and each step of its host program. Larger values mean longer
-# estimates.
+# Seconds to compile a program or a kernel: a base cost, and more for each call and each step of its host program. Larger values
+# mean longer estimates.
 COMPILING_PROGRAM, COMPILING_CALL, COMPILING_STEP = 0.03, 0.004, 0.002
 # Seconds of compile time for each call of an accelerator's program, and for the update of one parameter on the CPU.
 COMPILING_CALL_ACCELERATOR, COMPILING_UPDATE = 0.1, 0.013
@@ -96,13 +96,13 @@ FREE = frozenset({"reshape", "squeeze", "rev", "broadcast_in_dim", "slice", "tra
 
 
 def of_copying(elements: int) -> Work:
-    """Return the work of a step that copies so many elements."""
+    """Return the work of a step that copies this many elements."""
     seconds = elements * CHEAP
     return Work(HOST_STEP + seconds, seconds * FUSED, COMPILING)
 
 
 def of_places(elements: int, each: float = CHEAP) -> Work:
-    """Return the work to read or write so many elements of an array. The array itself is not copied."""
+    """Return the work to read or write this many elements of an array. The array itself is not copied."""
     seconds = elements * each
     return Work(HOST_STEP + seconds, seconds * FUSED, COMPILING)
 
@@ -143,7 +143,7 @@ def _elements(e: Equation) -> int:
 
 
 def of_product(operations: float) -> Work:
-    """Return the work of a matrix product of so many floating-point operations."""
+    """Return the work of a matrix product of this many floating-point operations."""
     small = operations <= SMALL_PRODUCT
     return Work(HOST_STEP + operations / (SMALL_RATE if small else HOST_RATE),
                 operations / (SMALL_RATE if small else COMPILED_RATE), COMPILING)

@@ -60,7 +60,8 @@ class Job:
         wait.surround_first_runs(first_run)
         self.wants_new = False      # True if this rank's kernels are too many, see ``trace._start_anew``.
         self.digests: dict[State, bytes] = {}
-        self.brought: list[tuple[int, str, int]] = []       # Data from the host: the calls before it, a text, and a checksum.
+        # Data from the host, each as (number of calls before the data, text, checksum).
+        self.brought: list[tuple[int, str, int]] = []
 
 
 class _Joined:

@@ -106,7 +106,7 @@ def aval_of_sample(whole: Aval) -> Aval:
 
 
 def level_of(value: Any) -> Level | None:
-    """Return the innermost ``vmap`` to whose sample a value belongs; None if it belongs to none."""
+    """Return the level of the innermost ``vmap`` that has the value as a sample; None if there is none."""
     return value.array.level if value.__class__ is Value and value.array.__class__ is Mapped else None
 
 
@@ -142,7 +142,7 @@ def refuse_choice(value: Value) -> None:
 
 
 def levels_of_value(value: Any) -> list[tuple[Level, int]]:
-    """Return all ``vmap`` to whose samples a value belongs, with the number of samples, the innermost first."""
+    """Return (level, number of samples) for each ``vmap`` that has the value as a sample, the innermost first."""
     found = []
     while is_mapped(value):
         found.append((value.array.level, value.array.value.aval.shape[0]))
@@ -176,7 +176,7 @@ def spread(value: Value, levels: Sequence[tuple[Level, int]], record_call: Calla
 
 
 def innermost(args: Sequence[Any]) -> Level | None:
-    """Return the innermost ``vmap`` to whose samples an argument of a call belongs."""
+    """Return the level of the innermost ``vmap`` that has an argument of a call as a sample; None if there is none."""
     return max([found for found in map(level_of, args) if found is not None], key=lambda found: found.depth, default=None)
 
 

@@ -36,7 +36,7 @@ def trim_now_and_then() -> None:
 
 
 def trim_behind(seconds: float) -> None:
-    """Return the free memory that a compilation of so many seconds has left. Long compilations leave more."""
+    """Return free memory to the system after a compilation of this many seconds. Long compilations leave more."""
     if seconds > policy.FOREGROUND:
         trim()
     else:

@@ -1,4 +1,4 @@
-"""Find the repetitions of a long sequence of calls, such as the layers of a net. Cut there, its pieces are equal.
+"""Find the repetitions of a long sequence of calls, such as the layers of a net. Cuts between repetitions give equal pieces.
 
 Equal programs are compiled once (``program.py``). So a net of many equal layers takes as long to compile as a few of them.
 """

@@ -100,7 +100,7 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
         return None
     if not natural and (ENGINE_MODE != "hot" or state.depth > policy.MAX_CALLS_ACCELERATOR):
         return None
-    # A chain of programs serves the trace already, and a plan of so many calls would be several programs too.
+    # A chain of programs serves the trace already, and a plan of that many calls would be several programs too.
     if profile.chains.get(held) is not None and state.depth > policy.MAX_CALLS_ACCELERATOR:
         return None
     if ENGINE_MODE == "hot":
@@ -110,7 +110,8 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
         mark_hot(trie, state)
     if profile.why is not None and not profile.programs:
         return profile.why
-    # The path is hot because of longer traces, or because other patterns of held values have programs. So each call costs more.
+    # Calls are held back here for the programs of longer traces or of other patterns of held values. A held-back call that no
+    # program runs costs more than an immediate call.
     if times < policy.FEW or not _pays(trie, state, times, state.depth, len(profile.programs)):
         return None
     return profile.why or f"ended here {times} times on the way to a program"

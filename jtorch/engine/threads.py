@@ -49,7 +49,7 @@ def use(n: int) -> None:
 
 
 def pool_for(seconds: float) -> bool:
-    """Return whether a program or kernel with so many seconds of work uses the thread pool."""
+    """Return whether a program or kernel with this many seconds of work uses the thread pool."""
     return seconds > policy.POOL and _allowed[0] != 1
 
 

@@ -68,9 +68,7 @@ class Inputs:
         return self.watched or _reaches_others(outputs, self.leaves)
 
     def gradients(self, outputs: list, given: list | None, *, keep: bool, retain: bool) -> Any:
-        """Return the gradients in the inputs' tree structure, with zeros for inputs that the outputs do not depend
-        on.
-        """
+        """Return the gradients in the inputs' structure, with zeros for inputs that the outputs do not depend on."""
         found = gradients(outputs, self.leaves, given, keep=keep, retain=retain)
         return unflatten([zeros_like(t) if g is None else g for g, t in zip(found, self.leaves, strict=True)], self.form)
 

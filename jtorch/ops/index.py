@@ -566,27 +566,27 @@ def _dense(input) -> tuple[tuple, tuple, int]:
 
 @op(saves="none", layout=KEPT)
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int):
-    """Return ``input`` with ``select(dim, index)`` replaced. See torch.select_scatter."""
+    """Return ``input`` with ``src`` in place of ``select(dim, index)``. See torch.select_scatter."""
     return _write_view(input, src, select_geometry(*_dense(input), dim, index))
 
 
 @op(saves="none", layout=KEPT, out=Out(refuses=out_dtypes.EXPECTED))
 def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
                   step: int = 1):
-    """Return ``input`` with a slice of a dim replaced. See torch.slice_scatter."""
+    """Return ``input`` with ``src`` in place of a slice of a dim. See torch.slice_scatter."""
     return _write_view(input, src, slice_geometry(*_dense(input), dim, start, end, step))
 
 
 @op(saves="none", layout=KEPT)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1):
-    """Return ``input`` with a diagonal replaced. See torch.diagonal_scatter."""
+    """Return ``input`` with ``src`` in place of a diagonal. See torch.diagonal_scatter."""
     return _write_view(input, src, diagonal_geometry(*_dense(input), offset, dim1, dim2))
 
 
 @op(saves="none", layout=KEPT)
 def as_strided_scatter(input: Tensor, src: Tensor, size: tuple[int, ...], stride: tuple[int, ...],
                        storage_offset: int | None = None):
-    """Return ``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
+    """Return ``input`` with ``src`` in place of ``as_strided(size, stride, offset)``. See torch.as_strided_scatter."""
     offset = storage_offset or 0
     check_strided(size, stride, offset)
     strided.require_room(size, stride, offset, input.dtype.itemsize, input.size * input.dtype.itemsize)

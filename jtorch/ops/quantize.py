@@ -44,7 +44,7 @@ def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor | Number, zero_
     value_check=(_outside, _outside_error))
 def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int,
                                      quant_max: int):
-    """Return the same with a scale and a zero point per slice along ``axis``. See torch.fake_quantize_per_channel_affine."""
+    """Return ``input`` rounded to multiples of a scale per slice along ``axis``. See torch.fake_quantize_per_channel_affine."""
     return _rounded(input, *_per_channel(input, scale, zero_point, axis), quant_min, quant_max)
 
 
@@ -94,7 +94,7 @@ def _fake_quantize_learnable_per_tensor_affine(input: Tensor, scale: Tensor, zer
     backward_name="FakeQuantizeLearnablePerChannelAffineBackward0", tested=False)
 def _fake_quantize_learnable_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int,
                                                 quant_max: int, grad_factor: float = 1.0):
-    """Return the same with a scale and a zero point per slice along ``axis``."""
+    """Return ``input`` rounded to multiples of a scale per slice along ``axis``, with gradients of scales and zero points."""
     scale, zero = _per_channel(input, scale, zero_point, axis)
     used = jnp.clip(jnp.round(zero), quant_min, quant_max)
     return _learned(input, scale, zero, used, used, quant_min, quant_max, grad_factor)

@@ -45,7 +45,7 @@ def split_copy(input: Tensor, split_size: int, dim: int = 0):
 
 @op(saves="none", method=False)
 def detach_copy(input: Tensor):
-    """Return a copy. As in PyTorch it requires a gradient if ``input`` does; unlike there, one flows. See torch.detach_copy."""
+    """Return a copy that requires grad if ``input`` does. Unlike in PyTorch gradients reach ``input``. See torch.detach_copy."""
     return input
 
 

@@ -36,7 +36,7 @@ def shape_wrapper(f: Callable) -> Callable:
 
 
 def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable:
-    """Register the formula of an operator's count. See torch.utils.flop_counter.register_flop_formula.
+    """Register the formula of an operator's FLOP count. See torch.utils.flop_counter.register_flop_formula.
 
     Args:
         targets: an operator such as ``torch.ops.mylib.op``, or several.
@@ -64,7 +64,7 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable:
 # ---------------------------------------------------------------- the formulas
 
 def mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    """Return the count of a matrix product."""
+    """Return the FLOP count of a matrix product."""
     (m, k), (k2, n) = a_shape, b_shape
     if k != k2:
         raise AssertionError(f"matmul: inner dimensions must match (k == k2), got {k} and {k2}")
@@ -73,12 +73,12 @@ def mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, out_shap
 
 def addmm_flop(self_shape: Sequence[int], a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None,
                **kwargs: Any) -> int:
-    """Return the count of a matrix product; the added tensor does not count."""
+    """Return the FLOP count of a matrix product, without the addition."""
     return mm_flop(a_shape, b_shape)
 
 
 def bmm_flop(a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any) -> int:
-    """Return the count of a product of batches of matrices."""
+    """Return the FLOP count of a product of batches of matrices."""
     (b, m, k), (b2, k2, n) = a_shape, b_shape
     if b != b2:
         raise AssertionError(f"bmm: batch dimensions must match (b == b2), got {b} and {b2}")
@@ -89,7 +89,7 @@ def bmm_flop(a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = No
 
 def baddbmm_flop(self_shape: Sequence[int], a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None,
                  **kwargs: Any) -> int:
-    """Return the count of a product of batches; the added tensor does not count."""
+    """Return the FLOP count of a product of batches, without the addition."""
     return bmm_flop(a_shape, b_shape)
 
 
@@ -98,21 +98,21 @@ def _scaled_mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, 
 
 
 def conv_flop_count(x_shape: Sequence[int], w_shape: Sequence[int], out_shape: Sequence[int], transposed: bool = False) -> int:
-    """Return a convolution's count without bias: the kernel's at each place of the output, or of the input if transposed."""
+    """Return the FLOP count of a convolution without bias: one kernel per output position, or input position if transposed."""
     places = (x_shape if transposed else out_shape)[2:]
     return 2 * x_shape[0] * math.prod(places) * math.prod(w_shape)
 
 
 def conv_flop(x_shape: Sequence[int], w_shape: Sequence[int], _bias: Any, _stride: Any, _padding: Any, _dilation: Any,
               transposed: bool, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    """Return the count of a convolution."""
+    """Return the FLOP count of a convolution."""
     return conv_flop_count(x_shape, w_shape, out_shape, transposed=transposed)
 
 
 def conv_backward_flop(grad_out_shape: Sequence[int], x_shape: Sequence[int], w_shape: Sequence[int], _bias: Any, _stride: Any,
                        _padding: Any, _dilation: Any, transposed: bool, _output_padding: Any, _groups: int, output_mask: Any,
                        out_shape: Any, **kwargs: Any) -> int:
-    """Return the count of a convolution's backward, whose gradients of input and weight are convolutions."""
+    """Return the FLOP count of a convolution's backward, whose gradients of input and weight are convolutions."""
     def swapped(shape: Sequence[int]) -> list[int]:
         return [shape[1], shape[0], *shape[2:]]
     count = 0
@@ -125,7 +125,7 @@ def conv_backward_flop(grad_out_shape: Sequence[int], x_shape: Sequence[int], w_
 
 
 def sdpa_flop_count(query_shape: Sequence[int], key_shape: Sequence[int], value_shape: Sequence[int]) -> int:
-    """Return the count of attention: the scores and the weighted sums of values."""
+    """Return the FLOP count of attention: the scores and the weighted sums of values."""
     b, heads, rows, width = query_shape
     b2, kv_heads, columns, width2 = key_shape
     b3, v_heads, columns2, v_width = value_shape
@@ -139,13 +139,13 @@ def sdpa_flop_count(query_shape: Sequence[int], key_shape: Sequence[int], value_
 
 def sdpa_flop(query_shape: Sequence[int], key_shape: Sequence[int], value_shape: Sequence[int], *args: Any, out_shape: Any = None,
               **kwargs: Any) -> int:
-    """Return the count of attention, for any mask."""
+    """Return the FLOP count of attention, for any mask."""
     return sdpa_flop_count(query_shape, key_shape, value_shape)
 
 
 def sdpa_backward_flop_count(grad_out_shape: Sequence[int], query_shape: Sequence[int], key_shape: Sequence[int],
                              value_shape: Sequence[int]) -> int:
-    """Return the count of attention's backward: the scores again, and the four products of the gradients."""
+    """Return the FLOP count of attention's backward: the scores again, and the four products of the gradients."""
     b, heads, rows, width = query_shape
     columns, v_width = key_shape[2], value_shape[3]
     return 2 * b * heads * rows * columns * (3 * width + 2 * v_width)
@@ -153,7 +153,7 @@ def sdpa_backward_flop_count(grad_out_shape: Sequence[int], query_shape: Sequenc
 
 def sdpa_backward_flop(grad_out_shape: Sequence[int], query_shape: Sequence[int], key_shape: Sequence[int],
                        value_shape: Sequence[int], *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    """Return the count of attention's backward."""
+    """Return the FLOP count of attention's backward."""
     return sdpa_backward_flop_count(grad_out_shape, query_shape, key_shape, value_shape)
 
 
@@ -235,11 +235,11 @@ class FlopCounterMode:
         self.mod_tracker = ModuleTracker()
 
     def get_total_flops(self) -> int:
-        """Return the sum of all counts."""
+        """Return the sum of all FLOP counts."""
         return sum(self.flop_counts["Global"].values())
 
     def get_flop_counts(self) -> dict[str, dict[Any, int]]:
-        """Return the counts by operator of each module and of ``Global``."""
+        """Return the FLOP counts by operator of each module and of ``Global``."""
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:

@@ -15,7 +15,7 @@ from jtorch import engine
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.leaks import LOOPS, alive, chain, grown
 
-CONSTANTS = 8       # The package keeps so many constants, such as a gradient of 1.
+CONSTANTS = 8       # The package keeps up to this many constants, such as a gradient of 1.
 
 
 @pytest.mark.parametrize("name", [name for name in LOOPS if "vary" not in name])

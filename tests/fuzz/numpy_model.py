@@ -138,7 +138,7 @@ class Shown:
 
     @property
     def overlaps(self) -> bool:
-        """Return whether some number is shown twice."""
+        """Return whether two elements of the tensor have the same place in memory."""
         where = _like(self.array, self.memory.flat, np.arange(self.memory.flat.size))
         return np.unique(where).size < where.size
 
@@ -242,7 +242,7 @@ def unary_(name: str, t: Shown, *, grad: bool) -> None:
 
 
 def binary_(name: str, t: Shown, other: Shown, at: Any = ..., *, grad: bool) -> None:
-    """The same in place, with an argument that broadcasts to the tensor; ``copy`` takes the argument as it is."""
+    """Call a function of two arguments in place. The second broadcasts to the tensor; ``copy`` writes it unchanged."""
     a, da = t.array[at], t.slope[at]
     if together(a.shape, other.array.shape) != a.shape:
         raise RefusedError("the result would be larger")

@@ -6,7 +6,7 @@ import pytest
 
 from jtorch._base.config import ENGINE_MODE
 
-MANY = 30_000       # The host leaves so many elements to a compiled kernel.
+MANY = 30_000       # The host leaves this many elements to a compiled kernel.
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from libraries import library
 
-SIZE = (300, 300)       # The host leaves so many elements to a compiled kernel.
+SIZE = (300, 300)       # The host leaves arrays of this size to a compiled kernel.
 
 
 def _holes(xp):

@@ -241,7 +241,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), torch.engine.report().
 
 
 def test_a_forked_process_has_one_thread(run_python):
-    """OpenMP's other threads are missing there, and it would wait for them."""
+    """A forked process lacks OpenMP's other threads, and OpenMP would wait for them."""
     assert run_python(FORKED, {"OMP_NUM_THREADS": "2"}).split() == ["0", "True"]
 
 

@@ -86,7 +86,7 @@ def _assert_same_bits(dtype, fn, backward, torch, pytorchs=None):
 
 
 def test_a_program_rounds_as_its_calls_do():
-    """The first turns run call by call, the others as one program. XLA by itself would round less often there."""
+    """The first turns run call by call, the others as one program. By default XLA would round less often in the program."""
     jtorch.manual_seed(0)
     x = jtorch.randn(4096).bfloat16()
 

@@ -1,4 +1,4 @@
-"""The record of an op has all facts: code that runs calls asks for facts, and not for the op's name."""
+"""The record of an op has all facts: code that runs calls reads these facts and not the op's name."""
 from __future__ import annotations
 
 import ast

@@ -27,9 +27,7 @@ print(*frames)
 
 @pytest.mark.parametrize(("requires_grad", "mode"), [(True, "hot"), (False, "hot"), (False, "eager")])
 def test_a_product_in_place_through_a_view_passes_few_frames(run_python, requires_grad, mode):
-    """This holds without the extension. A graph costs the first call's frames, and immediate execution those of two
-    kernels.
-    """
+    """Count the frames without the extension: with and without a graph, and for calls that run at once."""
     frames = run_python(PRODUCT.format(requires_grad=requires_grad), {"JTORCH_SPEEDUPS": "0", "JTORCH_ENGINE": mode}).split()
     assert "call_inplace" in frames
     assert len(frames) < 60, frames

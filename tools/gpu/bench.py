@@ -29,7 +29,7 @@ def _reason_against(workload: GpuWorkload, who: str, machine: dict[str, Any], ti
 
 
 def run_all(seconds: float, tiny: bool, machine: dict[str, Any]) -> Iterator[Line]:
-    """Measure all pairs of workload and library within so many seconds."""
+    """Measure all pairs of workload and library within this many seconds."""
     pairs = [(workload, who) for workload in workloads(tiny) for who in WHO]
     wanted = [pair for pair in pairs if not _reason_against(*pair, machine, tiny)]
     for workload, who in pairs:

@@ -28,7 +28,8 @@ SHOWN = ("index.html", "tutorials/training/index.html", "tutorials/porting/index
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--force-prefers-reduced-motion")
 
-# Returns what leaves its box: an element the part of the page that scrolls or clips, code in a line its paragraph or cell.
+# Returns the elements that extend beyond their box. The box of an element is the nearest ancestor that scrolls or clips. Inline
+# code must also stay within its paragraph or table cell.
 OUTSIDE = """
 const PADDING = 4;
 const clips = e => getComputedStyle(e).overflowX !== "visible";

@@ -86,7 +86,7 @@ def _zero_bubble_v(rank: int, ranks: int, stages: int, microbatches: int) -> lis
 
 
 def dual_pipe_v(ranks: int, microbatches: int) -> Order:
-    """Return the order of DualPipeV, in whose middle a microbatch's forward overlaps with another's backward."""
+    """Return the order of DualPipeV. In its middle a microbatch's forward overlaps with another's backward."""
     return {rank: _dual_pipe_v(rank, ranks, microbatches) for rank in range(ranks)}
 
 

@@ -33,7 +33,7 @@ def stack(func: Any, args: tuple, kwargs: dict) -> Rule:
 
 @rule("gather", "take_along_dim", "scatter", "scatter_add", "index_add", "index_copy", "index_fill")
 def by_index(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Return the rule of gather and scatter: ``dim`` is not split, other dims are if all tensors have the same size there."""
+    """Return the rule of gather and scatter: a dim may be split if it is not ``dim`` and has one size in all tensors."""
     given, name = dtensors(args, kwargs), func.__name__
     if name.startswith("index_") or name == "take_along_dim" or len({len(t._spec.shape) for t in given}) != 1:
         return None

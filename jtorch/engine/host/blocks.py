@@ -28,7 +28,7 @@ def merged(steps: Sequence[Any], avals: Sequence[Any], wanted: Iterable[int]) ->
     for step in steps:
         shape = _shape_of(step)
         if run and (shape is None and not _depends_on(step, run)):
-            made.append(step)       # the step, as of single numbers, does not read the run, and goes before the run
+            made.append(step)       # The step does not read results of the run, so it goes before the run.
             continue
         if run and shape != run[0].equation.shape:
             made += _ended(run, steps, avals, wanted)

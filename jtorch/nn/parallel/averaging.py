@@ -40,7 +40,7 @@ class Averaging:
         self._buckets = buckets_of(list(self._named.values()), self._bucket_mb)
         self._messages = buckets_of(list(self._named.values()), self._bucket_mb, self._bucket_mb)
         self._awaited: set[Tensor] | None = None
-        # A static graph keeps the parameters that its first run used in this process.
+        # With ``static_graph``: the parameters that got gradients in the first iteration. Later iterations must use the same.
         self._fixed: set[Tensor] | None = None
         self._used: set[Tensor] | None = None
         self._used_before: set[Tensor] = set()

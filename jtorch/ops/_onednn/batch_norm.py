@@ -19,8 +19,8 @@ from jtorch.ops import check
 from jtorch.ops._onednn import library
 from jtorch.ops.nn import _normal_formulas as formulas
 
-LEAST = 1 << 13         # elements; for smaller arrays calling a handler costs more than it saves
-LEAST_PLACES = 4        # elements of a channel per image; the handlers' loops are slow for fewer
+LEAST = 1 << 13         # Elements. For smaller arrays a call of a handler costs more than it saves.
+LEAST_PLACES = 4        # Elements of a channel per image. The handlers' loops are slow for fewer elements.
 
 
 def normalizes(x: jax.Array, axes: tuple[int, ...]) -> bool:

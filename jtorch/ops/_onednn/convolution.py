@@ -22,7 +22,7 @@ from jtorch.ops._onednn import library
 from jtorch.ops.nn._conv_config import ConvConfig
 
 INPUT, FILTERS, RESULT = ARRAYS = range(3)
-LEAST = 100_000         # multiplications and additions; for fewer calling oneDNN costs more than it saves
+LEAST = 100_000         # Multiplications and additions. Below this number a call of oneDNN costs more than it saves.
 
 Formula = Callable[[jax.Array, jax.Array, ConvConfig, int], jax.Array]
 

@@ -15,10 +15,10 @@ from jax.extend.mlir.dialects import stablehlo
 
 from jtorch.ops._onednn import library
 
-LEAST_SIZE = 4          # rows and columns; XLA is as fast for matrix-vector products
-LEAST = 1_000_000       # multiplications and additions of all products; for fewer XLA is as fast
-LEAST_OF_ONE = 100_000  # multiplications and additions of each product of a batch
-MOST_BESIDE = 1e8       # multiplications and additions; above, XLA itself uses the cores that the calling thread leaves free
+LEAST_SIZE = 4          # Rows and columns. XLA is as fast for matrix-vector products.
+LEAST = 1_000_000       # Multiplications and additions of all products. Below this number XLA is as fast.
+LEAST_OF_ONE = 100_000  # Multiplications and additions of each product of a batch.
+MOST_BESIDE = 1e8       # Multiplications and additions. Above this number XLA itself uses the cores that the caller leaves free.
 LEAST_LENGTH, LEAST_LENGTH_ALONE = 8, 64        # terms of each sum, with and without help of other threads
 
 

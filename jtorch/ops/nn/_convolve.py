@@ -43,7 +43,7 @@ def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups:
     return _by_formula(x, weight, config, groups, spread is not None)
 
 
-FEW_PLACES = 8      # filters per result position; from here on a product of patches is used instead of oneDNN
+FEW_PLACES = 8      # Filters per result position. From this number on a product of patches is used instead of oneDNN.
 
 
 def _onednns(x: jax.Array, weight: jax.Array, config: ConvConfig, groups: int) -> _onednn.Geometry | None:
@@ -226,7 +226,7 @@ def _product_of_each(weight: jax.Array, x: jax.Array) -> jax.Array:
 
 
 # A convolution with 1x1 filters is a matrix product: a product for each large image, or one product with the channels last.
-MANY_PLACES = 256       # elements of an image; from here on a product for each image is faster
+MANY_PLACES = 256       # Elements of an image. From this number on a product for each image is faster.
 
 
 def _pointwise(x: jax.Array, weight: jax.Array, stride) -> jax.Array:

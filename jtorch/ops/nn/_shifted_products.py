@@ -123,7 +123,7 @@ class _Frame(NamedTuple):
 
 
 def _sum_of_maps(x: jax.Array, weight: jax.Array, config: ConvConfig, groups: int) -> jax.Array:
-    """Return a depthwise convolution, with each filter number broadcast to an image by a product with ones.
+    """Return a depthwise convolution, with each element of a filter broadcast to an image by a product with ones.
 
     The transpose adds the images' products, which XLA's loops do fast, and then sums over positions by matrix products, which
     are much faster than XLA's reductions. The rows of larger filters are iterations of a loop, so XLA compiles one.

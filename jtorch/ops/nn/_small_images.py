@@ -14,9 +14,9 @@ from jax import lax
 
 from jtorch.ops.nn._conv_config import ConvConfig, bilinear, library
 
-FEW_IMAGES = 4          # images; for fewer the filters' gradient is a product of patches, see MAX_PLACES
-MAX_PLACES = 1024       # result positions of all images, up to which that product is used
-ENOUGH_IMAGES = 8       # images; from here on XLA computes the gradient of the filters fast
+FEW_IMAGES = 4          # Images. With fewer images the gradient of the filters is a product of patches, see MAX_PLACES.
+MAX_PLACES = 1024       # Result positions of all images. With more positions that product is not used.
+ENOUGH_IMAGES = 8       # Images. From this number on XLA computes the gradient of the filters fast.
 BLOCKS = 16             # blocks that XLA gets as images, if the images are fewer than ENOUGH_IMAGES
 MAX_PATCHED = 25        # filter taps; patches of more taps would take XLA long to compile
 
@@ -35,7 +35,10 @@ def _is_mostly_filters(places: int, weight: jax.Array) -> bool:
 
 
 def _product_of_patches(x: jax.Array, weight: jax.Array, config: ConvConfig) -> jax.Array:
-    """Return the convolution as a product of the filters, not transposed, with patches. So is the gradient of the filters."""
+    """Return the convolution as a product of the filters with patches.
+
+    Neither this product nor the one for the gradient of the filters transposes the filters.
+    """
     images, outputs, out = x.shape[0], weight.shape[0], config.out_size(x.shape[2:], weight.shape[2:])
     patches = jnp.swapaxes(config.met_by_all(x, weight.shape[2:]), 0, 1)
     made = weight.reshape(outputs, -1) @ jnp.moveaxis(patches, 1, 2).reshape(weight[0].size, images * math.prod(out))

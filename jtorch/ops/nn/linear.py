@@ -15,8 +15,8 @@ from jtorch.ops.facts import Saves
 from jtorch.ops.nn._common import functional
 from jtorch.ops.registry import Tensor
 
-MANY = 1024         # features; for fewer the added rows would cost too much
-ALIGNED = 4         # float32 per 16 bytes, the size of a GPU's load
+MANY = 1024         # Features. A weight with fewer features is not padded, because the added rows would cost too much.
+ALIGNED = 4         # Number of float32 in 16 bytes, the size of a GPU's load.
 
 
 def _check_dtypes(input: jax.Array, weight: jax.Array, bias: jax.Array | None) -> None:

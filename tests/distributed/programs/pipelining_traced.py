@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 class Net(torch.nn.Module):
-    """Layers, a parameter and a buffer of its own; it may be cut between layers, or where it says so."""
+    """Layers with a parameter and a buffer. With ``says`` its forward calls ``pipe_split`` between the layers."""
 
     def __init__(self, n, says=False):
         super().__init__()
