@@ -13,19 +13,22 @@ from jtorch.engine.cost import Work
 
 # ---------------------------------------------------------------- how often something comes back
 
-# Times after which something may repeat, and calls that are worth a part of their own. A larger value compiles later, and cuts
-# less.
+# How often something must come before it counts as repeated. Parts of a trace with fewer calls stay with their neighbours. A
+# larger value compiles later, and cuts less.
 FEW = 3
-# Times after which something is kept apart by its kind, and things kept to be compared. A larger value compares more.
+# Records of one kind that are kept to compare the next one with, and how often a piece must come to be compiled. A larger value
+# compares more, and compiles later.
 OFTEN = 8
-# Different ways to go on. After these a new way is not recorded before it comes again. A larger value records more.
+# Different next calls of a state, or open traces of a family. A further one is not recorded before it comes again. A larger
+# value records more.
 MANY = 16
-# Places of a storage, short rows, or calls of a piece that are looked at one by one. A larger value looks at more.
+# Places of a storage, elements of a row or calls of a piece that are handled one by one. Beyond, they are handled together. A
+# larger value handles more one by one.
 DOZENS = 64
 
 # ---------------------------------------------------------------- compiling, in seconds
 
-# A program or a compiled kernel may take at most MARGIN times as long as the calls. A larger value compiles more.
+# A program or a compiled kernel may take at most MARGIN times as long as its calls. A larger value compiles more.
 MARGIN = 1.2
 # A thread may compile for FIRST seconds, and then for SHARE (a fraction) of its estimated work. Larger values compile more.
 FIRST, SHARE = 5.0, 0.3
@@ -34,19 +37,21 @@ FOREGROUND = 0.25
 # Estimated seconds of work for each second of compile time before a result of the background is used. A larger value uses the
 # result later, and waits less.
 SLACK = 2.0
-# Compile time that cuts must save, or that both sides of a cut must have. A larger value cuts less.
+# Compile time that the cuts between equal pieces must save, or that both sides of another cut must have. A larger value cuts
+# less.
 SAVED = 0.5
 # Compile time that each of several equal pieces must have. A larger value makes fewer and longer pieces.
 PIECE = 0.15
-# Estimated work on a CPU. For a program with more XLA tries out GPU kernels (autotuning). A larger value tunes fewer programs.
+# Work of a GPU's program, estimated for a CPU. If there is more, XLA tries out kernels (autotuning). A larger value tunes fewer
+# programs.
 MUCH_WORK = 1.0
 
 # ---------------------------------------------------------------- running, in seconds of work
 
-# A thread waits so long awake before it sleeps. A shorter program does not start early. A larger value takes a core for longer.
+# A thread that waits sleeps after this time. A program with less work does not start early, and a check with less may repeat
+# it. A larger value takes a core for longer.
 QUICK = 2.5e-4
-# A program with less runs in the calling thread. Pieces have at least as much on the average. A larger value runs more programs
-# there.
+# A program with less runs in the calling thread, and pieces need more on average. A larger value runs more programs there.
 INLINE = 5e-4
 # Programs and kernels with more use XLA's thread pool. A larger value uses the pool less.
 POOL = 3e-3
@@ -61,24 +66,26 @@ TRIMMING = 0.001
 MAX_CROSSING = 1 << 16
 # Further bytes for each second of a trace's work if its first part starts early. A larger value makes more early starts.
 PER_SECOND = 1e8
-# Intermediate results of a program. With more, the program runs in the calling thread. A larger value runs fewer programs there.
+# Intermediate results of a program. A program with more runs in the calling thread. A larger value runs fewer programs there.
 MUCH_MEMORY = 64 << 20
-# Temporaries of a program that malloc keeps between runs. A larger value keeps more memory.
+# Temporary memory that malloc keeps for a program between its runs. A larger value keeps more memory.
 MAX_KEPT = 1 << 30
 # Address space that XLA may need to compile. A larger value compiles less under a limit.
 ROOM = 512 << 20
 
 # ---------------------------------------------------------------- elements of arrays on the host
 
-# From here on the work of a NumPy step counts beside its call. A larger value leaves more to NumPy.
+# For fewer elements or rows the call of a NumPy function costs more than its work. A larger value avoids fewer of NumPy's slow
+# ways.
 MEDIUM = 512
-# From here on an array is not copied, folded or compared without need. A larger value copies more.
+# A smaller array is simply copied, compared or kept as a constant. A larger value copies more.
 LARGE = 1 << 12
-# So many elements stay in a core's cache. Larger arrays are computed in blocks. A larger value uses memory more often.
+# Elements that stay in a core's cache, so the size of a block. A larger value goes to memory more often.
 CACHED = 1 << 14
-# From here on several threads share the work, and steps run in blocks. A larger value wakes threads less often.
+# Elements or operations from which on threads share the work, and steps run in blocks. A larger value uses fewer threads.
 SHARED = 1 << 18
-# From here on a step of NumPy takes too much time or memory, and compiled code is better. A larger value compiles less.
+# Elements or operations for which a NumPy step takes too much time or memory, so that XLA compiles it. A larger value compiles
+# less.
 MUCH = 1 << 24
 
 # ---------------------------------------------------------------- limits
@@ -89,7 +96,7 @@ MAX_CALLS = 512
 MAX_CALLS_ACCELERATOR = 2048
 # Calls in a trace, whose limit grows while natural ends are a few cuts apart. A larger value records longer steps as one trace.
 MAX_LENGTH = 4096
-# Kernels of all calls, and families. With more, all are dropped. A larger value takes more memory.
+# Kernels of all calls, and families of calls. If there are more, all are dropped. A larger value takes more memory.
 MAX_KERNELS = 60_000
 # States in a thread's trie; a full trie is emptied. A larger value takes more memory.
 MAX_STATES = 200_000
@@ -126,8 +133,8 @@ def pays(times: int, saved: float, compiling: float) -> bool:
     """Return whether a trace is expected to save more time than compiling it takes.
 
     The trace has ended ``times`` times. A program would save ``saved`` seconds in each run, and takes ``compiling`` seconds to
-    compile. A trace that has ended n = FEW times is expected to end n times more, as in ski rental. Each factor in n makes a
-    hundred turns more likely, so later the expectation is n (n / FEW)².
+    compile. After n = FEW ends the trace is expected to end n times more, as in ski rental. A loop that has run longer is more
+    likely to be one of a thousand turns. So the expectation after n ends is n (n / FEW)².
     """
     return times >= FEW and times * (times / FEW) ** 2 * saved > compiling
 
