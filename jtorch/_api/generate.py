@@ -122,6 +122,9 @@ def _call_dynamic(op: Op, template: tuple, flat: list):
         seen = seam.aten.dynamic(op, template, flat, lambda: _call_dynamic(op, template, flat))
         if seen is not None:
             return seen if seen.__class__ is not list else named(call_of(op, template), seen)
+    static = op.static_form(template) if op.static_form is not None else None
+    if static is not None:
+        return call(call_of(OPS[static], template), flat)
     _refuse_samples(op, flat)
     arrays = [t if t.__class__ in NUMBERS else t._numpy_copy() for t in flat]
     device = next((aval_of(t).device for t in flat if isinstance(t, Tensor)), engine.CPU)

@@ -188,6 +188,7 @@ class Op:
     through_storage: bool = False
     creates: bool = False
     dynamic: bool = False
+    static_form: Callable | None = None
     saves: Saves = INPUTS
     backward_name: str | Callable | None = None
     backward_name_by_shapes: Callable | None = None
@@ -442,6 +443,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     through_storage: the result may show elements of the storage that the argument does not show (as_strided).
     creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and similar parameters.
     dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
+    static_form: a function of the template that returns the op to call if static arguments give the result's shape, else None.
     backward_name:  PyTorch's ``grad_fn`` name, or a function of the template that returns it. The default is the op's name in
                 camel case + ``Backward0``. ``backward_name_by_shapes``: a function of the template and the arguments' shapes.
     differentiable: False if PyTorch gives the result no ``grad_fn``.

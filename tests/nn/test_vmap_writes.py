@@ -101,6 +101,14 @@ REFUSED = {
 }
 
 
+def test_one_hot_of_a_given_number_of_classes(xp):
+    x, one_hot = xp.tensor([[0, 2], [1, 3]]), xp.nn.functional.one_hot
+    assert xp.vmap(lambda y: one_hot(y, 4))(x).tolist() == one_hot(x, 4).tolist() == xp.eye(4, dtype=xp.int64)[x].tolist()
+    for classes in (3, 0, -2):
+        with pytest.raises(RuntimeError, match="Class values must be smaller than num_classes"):
+            one_hot(x, classes).tolist()
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_errors(same, name):
     same(lambda xp: xp.vmap(lambda x: REFUSED[name](xp, x))(xp.arange(6.0).view(2, 3)))

@@ -197,12 +197,11 @@ def _check_one_hot(tensor, num_classes: int) -> int:
     check.require(int(tensor.min()) >= 0, "Class values must be non-negative.")
     if num_classes == -1:
         return int(tensor.max()) + 1
-    check.require(num_classes > 0, "num_classes should be positive")
     check.require(num_classes > int(tensor.max()), "Class values must be smaller than num_classes.")
     return num_classes
 
 
-@functional(dynamic=True, differentiable=False)
+@functional(dynamic=True, differentiable=False, static_form=lambda template: "_one_hot_of" if template[1] > 0 else None)
 def one_hot(tensor: Tensor, num_classes: int = -1):
     """Return 1 at each index along a new last dimension, 0 elsewhere. See torch.nn.functional.one_hot."""
     classes = _check_one_hot(tensor, num_classes)
@@ -227,5 +226,5 @@ def _one_hot_error(detail: int, *_) -> Exception:
 def one_hot_of(tensor: Tensor, num_classes: int):
     """Return one_hot for a known number of classes, without reading values."""
     check.require(tensor.dtype == jnp.int64, "one_hot is only applicable to index tensor of type LongTensor.")
-    check.require(num_classes > 0, "num_classes should be positive")
+    check.storable((*tensor.shape, num_classes), np.int64)
     return jax.nn.one_hot(tensor, num_classes, dtype=jnp.int64)
