@@ -30,8 +30,8 @@ DOZENS = 64
 
 # A program or a compiled kernel may take at most MARGIN times as long as its calls. A larger value compiles more.
 MARGIN = 1.2
-# A thread may compile for FIRST seconds, and then for SHARE (a fraction) of its estimated work. Larger values compile more.
-FIRST, SHARE = 5.0, 0.3
+# A thread may compile for FIRST seconds and for SHARE (a fraction) of its estimated work. Larger values compile more.
+FIRST, SHARE = 2.0, 0.3
 # A trace waits for what compiles in less time; the background compiles the rest. A larger value waits longer.
 FOREGROUND = 0.25
 # Estimated seconds of work for each second of compile time before a result of the background is used. A larger value uses the

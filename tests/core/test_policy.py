@@ -95,7 +95,7 @@ print([(n > 0, refused) for n, refused in map(programs, (few, many, backward))])
 
 def test_a_budget_allows_a_share_of_what_has_run():
     budget = policy.Budget()
-    assert budget.allows(1000)
+    assert budget.allows(400)
     budget.spent = policy.FIRST
     assert not budget.allows(1)
     for _ in range(100):
