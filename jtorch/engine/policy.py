@@ -51,9 +51,10 @@ MUCH_WORK = 1.0
 # A thread that waits sleeps after this time. A program with less work does not start early, and a check with less may repeat
 # it. A larger value takes a core for longer.
 QUICK = 2.5e-4
-# A program with less runs in the calling thread, and pieces need more on average. A larger value runs more programs there.
+# A program with less work runs in the calling thread. Pieces must have more work on average. A larger value runs more programs
+# in the calling thread.
 INLINE = 5e-4
-# Programs and kernels with more use XLA's thread pool. A larger value uses the pool less.
+# Programs and kernels with more work use XLA's thread pool. A larger value uses the pool less.
 POOL = 3e-3
 # After a longer program freed memory may go back to the system. A larger value gives memory back less often.
 LONG = 0.03
@@ -66,7 +67,7 @@ TRIMMING = 0.001
 MAX_CROSSING = 1 << 16
 # Further bytes for each second of a trace's work if its first part starts early. A larger value makes more early starts.
 PER_SECOND = 1e8
-# Intermediate results of a program. A program with more runs in the calling thread. A larger value runs fewer programs there.
+# Intermediate results of a program. A program that has more of them runs in the calling thread. A larger value runs fewer programs there.
 MUCH_MEMORY = 64 << 20
 # Temporary memory that malloc keeps for a program between its runs. A larger value keeps more memory.
 MAX_KEPT = 1 << 30
