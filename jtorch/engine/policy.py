@@ -67,7 +67,8 @@ TRIMMING = 0.001
 MAX_CROSSING = 1 << 16
 # Further bytes for each second of a trace's work if its first part starts early. A larger value makes more early starts.
 PER_SECOND = 1e8
-# Intermediate results of a program. A program that has more of them runs in the calling thread. A larger value runs fewer programs there.
+# Intermediate results of a program. A program that has more of them runs in the calling thread. A larger value runs fewer
+# programs there.
 MUCH_MEMORY = 64 << 20
 # Temporary memory that malloc keeps for a program between its runs. A larger value keeps more memory.
 MAX_KEPT = 1 << 30
