@@ -146,12 +146,15 @@ def is_compiled_now(seconds: float) -> bool:
     return seconds <= FOREGROUND
 
 
-def saving(work: Work, calls: int, walked: int) -> float:
+def saving(work: Work, calls: int, walked: int, *, on_host: bool = True) -> float:
     """Return the estimated seconds that a program saves in each run; ``walked`` of its calls belong to backward.
 
     Where it is negative a program takes longer than its calls: BLAS is faster than XLA at a plain product, and a few small calls
-    end before a program has started.
+    end before a program has started. Calls that do not run on the host (``on_host``) are compiled one by one. There a program
+    saves the starts of the calls, and the estimates of their work do not hold.
     """
+    if not on_host:
+        return calls * cost.START + walked * cost.SAVED_WALKED
     return MARGIN * (work.host + calls * cost.SAVED_CALL + walked * cost.SAVED_WALKED) - work.compiled - cost.START
 
 

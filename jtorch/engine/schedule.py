@@ -38,8 +38,8 @@ def _pays(trie: Trie, state: State, times: int, walked: int, others: int) -> boo
     """
     profile = state.ends_here()
     work, compiled = profile.work(state), profile.compiled_calls(state)
-    saved = policy.saving(work, state.depth, walked)
-    if saved <= 0 and state.device is CPU:
+    saved = policy.saving(work, state.depth, walked, on_host=state.device is CPU)
+    if saved <= 0:
         stats.counters.refused += 1
         profile.refused = True
         return False

@@ -57,6 +57,7 @@ def test_a_step_that_costs_much_has_a_program_after_a_few_turns(monkeypatch):
 def test_products_stay_where_they_are_quicker():
     product, elementwise = Work(130e-6, 260e-6), Work(1e-3, 0.25e-3)
     assert policy.saving(product, 1, 0) < 0 < policy.saving(product, 30, 30)
+    assert policy.saving(product, 2, 0, on_host=False) > policy.saving(product, 1, 0, on_host=False) > 0
     assert policy.runs_on_host(product, 1) is None
     assert policy.runs_on_host(Work(1e-6, 1e-7), 1) is None
     assert policy.runs_on_host(elementwise, 1) == pytest.approx(32)
