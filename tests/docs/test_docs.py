@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jtorch import engine
+from jtorch import backends, engine
 from jtorch.engine import stats
 from tools.blocks import Block, blocks, commands, main, wrong
 
@@ -21,7 +21,8 @@ TUTORIALS = [p for p in PAGES if p.parent.name == "tutorials"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_page(page):
+def test_page(page, monkeypatch):
+    monkeypatch.setattr(backends.cudnn, "benchmark", False)     # A page sets it, and other tests look at it.
     engine.forget()
     stats.reset()       # pages show counters of the engine that start at 0
     found = wrong(page, str(page.relative_to(ROOT)))
