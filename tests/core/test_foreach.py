@@ -46,7 +46,7 @@ WRONG = [
 
 
 def of_lists(xp, call):
-    """Call ``call`` with the library and two functions that make lists of tensors."""
+    """Call with functions that make lists of tensors."""
     return call(xp, lambda: [xp.tensor([1.0, 2.0]), xp.tensor([[3.0]])],
                 lambda: [xp.tensor([0.5, 4.0]), xp.tensor([[7.0]])])
 

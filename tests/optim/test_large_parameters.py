@@ -10,6 +10,7 @@ import jtorch as torch
 from jtorch import engine
 from jtorch._base.config import ENGINE_MODE
 from jtorch._optimizers import multi_tensor
+from jtorch.engine import policy
 
 
 def _model(count=8, size=512):
@@ -28,7 +29,7 @@ def _step(params, optimizer):
                          ids=["SGD", "AdamW"])
 def test_the_same_numbers_as_in_one_call(make, monkeypatch):
     def trained(together):
-        monkeypatch.setattr(multi_tensor, "TOGETHER", together)
+        monkeypatch.setattr(policy, "MUCH", together)
         engine.forget()
         params = _model(size=16)
         optimizer = make(params)
@@ -53,7 +54,7 @@ def test_stretches_are_of_so_many_bytes_or_of_one_parameter():
 
 @pytest.mark.skipif(ENGINE_MODE == "hot", reason="a program writes over what it is given")
 def test_what_a_step_takes_beside_parameters_and_states(monkeypatch):
-    monkeypatch.setattr(multi_tensor, "TOGETHER", 2 << 20)
+    monkeypatch.setattr(policy, "MUCH", 2 << 20)
     engine.forget()
     params = _model()       # Each parameter has 1 MiB.
     optimizer = torch.optim.SGD(params, lr=0.1, momentum=0.9)

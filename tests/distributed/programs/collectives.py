@@ -90,9 +90,9 @@ def groups(say, rank):
 
 
 def together(say, rank, n):
-    """Run collectives of several tensors, and the methods that communication hooks call."""
+    """Several tensors at once, and the methods that communication hooks call."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)      # PyTorch deprecates these functions.
+        warnings.simplefilter("ignore", FutureWarning)      # PyTorch's, that these will go
         tensors = [torch.ones(2) * rank, torch.ones(2, 2, dtype=torch.cfloat) * rank]
         dist.all_reduce_coalesced(tensors)
         say("all_reduce_coalesced", tensors)

@@ -33,7 +33,7 @@ def trained(net, steps=12):
 
 
 def same_everywhere(net):
-    """Return whether all ranks have the same parameters."""
+    """Whether all ranks have the same parameters."""
     flat = torch.cat([p.detach().reshape(-1) for p in net.parameters()])
     found = [torch.empty_like(flat) for _ in range(dist.get_world_size())]
     dist.all_gather(found, flat)
@@ -41,7 +41,7 @@ def same_everywhere(net):
 
 
 def by_power():
-    """Return facts about PowerSGD that do not depend on random numbers: for example, losses close to the plain mean's."""
+    """What depends on random numbers is not printed: that it is close to the mean is."""
     plain = trained(model())
     found = []
     for how in ({"matrix_approximation_rank": 3}, {"use_error_feedback": False, "warm_start": False, "start_powerSGD_iter": 0},
@@ -56,7 +56,7 @@ def by_power():
 
 
 def of_full_rank():
-    """Return whether PowerSGD with matrices of full rank equals the plain mean."""
+    """Matrices as wide as the gradients leave nothing out."""
     plain, net = trained(model()), model()
     state = power.PowerSGDState(None, matrix_approximation_rank=20, start_powerSGD_iter=2, min_compression_rate=.1)
     net.register_comm_hook(state, power.powerSGD_hook)
@@ -99,7 +99,7 @@ def in_groups():
 
 
 def chained():
-    """Train with a hook whose futures start further collectives, as PyTorch's PowerSGD does."""
+    """A hook whose futures begin collectives of their own, as PyTorch's PowerSGD does."""
     def twice(group, bucket):
         half = dist.all_reduce(bucket.buffer(), async_op=True).get_future()
         again = half.then(lambda done: dist.all_reduce(done.value()[0], async_op=True).get_future().wait()[0])

@@ -1,4 +1,4 @@
-"""Beside DistributedDataParallel: join, communication hooks, ZeroRedundancyOptimizer, the older FSDP. Unmodified PyTorch."""
+"""What goes with DistributedDataParallel: join, communication hooks, ZeroRedundancyOptimizer, the older FSDP. Unmodified PyTorch."""
 
 import torch
 from ranks import saying

@@ -87,7 +87,7 @@ def used_while_adding_up():
 
 
 class Pair(torch.nn.Module):
-    """Two layers that read the same input, or run one after the other."""
+    """Two results of the same input, or one layer behind the other."""
 
     def __init__(self):
         super().__init__()
@@ -102,7 +102,7 @@ def gradients(net):
 
 
 def not_in_the_loss():
-    """Return gradients if the loss omits a result, on all ranks or on one, and if the ranks' graphs differ."""
+    """A result that the loss leaves out; on one rank only; graphs that differ between ranks, also where they stay as they are."""
     torch.manual_seed(0)
     net, found = DistributedDataParallel(Pair(), find_unused_parameters=True), []
     for everywhere in (True, False):
@@ -118,7 +118,7 @@ def not_in_the_loss():
 
 
 def changed():
-    """Return the error for a static graph that changes."""
+    """A static graph that changes."""
     net = DistributedDataParallel(Pair(), static_graph=True)
     try:
         for how in ("one", "chain"):
@@ -137,7 +137,7 @@ def uneven_with_unused():
 
 
 def local_steps():
-    """Average gradients over all ranks for two steps only, and parameters in every second step."""
+    """Gradients are averaged by all for two steps, later not; parameters every second step."""
     torch.manual_seed(0)
     net = DistributedDataParallel(torch.nn.Linear(1, 1))
     net.register_comm_hook(PostLocalSGDState(None, dist.new_subgroups(1)[0], 2), post_localSGD_hook)
@@ -152,7 +152,7 @@ def local_steps():
 
 
 def as_an_object():
-    """Return facts about an unpickled DistributedDataParallel, which belongs to the same job."""
+    """A pickle of it is of the same job."""
     net = pickle.loads(pickle.dumps(DistributedDataParallel(torch.nn.Linear(2, 1), bucket_cap_mb=1)))
     with torch.no_grad():
         net.module.weight.fill_(1 + dist.get_rank())

@@ -67,7 +67,7 @@ def main(say, rank, n):
     fully_shard(net)
     say([type(m).__name__ for m in net], [p.placements for p in net.parameters()])
     steps(say, net, rank, n, "together")
-    net[0](batch(rank, 0)[0])                   # net[3], gathered together with net[0], does not run
+    net[0](batch(rank, 0)[0])                   # the other one does not run
     net[0].reshard()
     steps(say, net, rank, n, "together again")
 

@@ -43,7 +43,7 @@ def main(say, rank, n):
 
 
 def states_of_the_optimizer(say, net, optimizer):
-    """Say names, types and shapes only: on CPUs PyTorch's FSDP returns zeros as averages."""
+    """Names, kinds and shapes: of FSDP on CPUs PyTorch gives zeros as averages."""
     states = FSDP.optim_state_dict(net, optimizer)
     say(sorted((name, k, type(v).__name__, tuple(v.shape)) for name, state in states["state"].items() for k, v in state.items()),
         [group["params"] for group in states["param_groups"]])

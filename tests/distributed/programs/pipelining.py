@@ -47,12 +47,12 @@ def loss_of(out, target):
 
 
 def stages_of(rank, n, v):
-    """Return the numbers of this rank's two stages of 2 * n; ``v`` selects V schedules."""
+    """This rank's two stages of 2 * n."""
     return (rank, 2 * n - 1 - rank) if v else (rank, n + rank)
 
 
 def stepped(say, what, schedule, blocks, rank, n, last, lr=.1, **named):
-    """Run two steps of a schedule, and an evaluation."""
+    """Two steps of a schedule."""
     optimizer = torch.optim.SGD([p for b in blocks for p in b.parameters()], lr=lr)
     x, y = batch()
     for turn in range(2):
@@ -64,7 +64,7 @@ def stepped(say, what, schedule, blocks, rank, n, last, lr=.1, **named):
         say(what, [f"{p.grad.double().abs().sum():.4g} {p.grad.double().sum():.2f}" for b in blocks for p in b.parameters()])
         optimizer.step()
         optimizer.zero_grad()
-    if "V" in what:     # In eval PyTorch's V schedules fail, because they ask for gradients.
+    if "V" in what:     # where PyTorch asks for gradients that there are none of
         return
     with torch.no_grad():
         out = schedule.eval(*args, **({"target": y, "losses": losses} if last else {}), **named)
@@ -91,27 +91,27 @@ def main(say, rank, n):
         schedule = get_schedule_class(name)(stages, MICROBATCHES, loss_fn=loss_of)
         stepped(say, name, schedule, blocks, rank, n, 2 * n - 1 in mine)
 
-    # Example tensors for the shapes, a keyword argument that is split into microbatches, and a loss that is a sum.
+    # examples of tensors, an argument by name that is cut, sums of losses
     x, y = batch()
     block, example = Block(rank), torch.empty(4, 6, requires_grad=True)
     stage = pp.PipelineStage(block, rank, n, cpu, input_args=example.detach() if rank == 0 else example, output_args=example)
     schedule = pp.ScheduleGPipe(stage, 4, loss_fn=torch.nn.MSELoss(reduction="sum"), scale_grads=False)
     stepped(say, "told", schedule, [block], rank, n, rank == n - 1, .001, scale=torch.linspace(1, 2, 16).unsqueeze(1))
 
-    # Stages that pass several tensors.
+    # several tensors
     net = Two(rank)
     schedule = pp.ScheduleGPipe(pp.PipelineStage(net, rank, n, cpu), 2, loss_fn=lambda out, y: loss_of(out[0], y))
     out = schedule.step(*((x, torch.arange(16)) if rank == 0 else ()), **({"target": y} if rank == n - 1 else {}))
-    grad = net.block.up.weight.grad     # Print twice its sum: the fourth digit of the sum itself is close to a tie.
+    grad = net.block.up.weight.grad     # twice its sum: the sum itself lies where the fourth digit is rounded up or down
     say(None if out is None else [(tuple(t.shape), str(t.dtype), f"{t.double().sum():.4f}") for t in out], f"{2 * grad.double().sum():.4f}")
     say(f"{grad.abs().sum():.4f}")
 
-    # A step without a loss, which runs no backward.
+    # only a forward
     schedule = pp.ScheduleGPipe(pp.PipelineStage(block, rank, n, cpu), 2)
     out = schedule.step(x) if rank == 0 else schedule.step()
     say(None if out is None else f"{out.sum():.4f}")
 
-    # A stage with its own function for the gradients of the parameters.
+    # gradients of a stage's own making
     calls = []
     stage = pp.PipelineStage(block, rank, n, cpu, dw_builder=lambda: lambda: calls.append(1))
     schedule = pp.ScheduleGPipe(stage, 4, loss_fn=loss_of)

@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 class Net(torch.nn.Module):
-    """Layers with a parameter and a buffer. With ``says`` its forward calls ``pipe_split`` between the layers."""
+    """Layers, a parameter and a buffer of its own; it may be cut between layers, or where it says so."""
 
     def __init__(self, n, says=False):
         super().__init__()
@@ -73,7 +73,7 @@ def traced(say, rank, n, cpu):
 
 
 def data_parallel(say, rank, cpu):
-    """Train two stages, each of which runs on two data-parallel ranks."""
+    """Two stages on each rank of a pipeline, and each stage on two ranks."""
     mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "pp"))
     dp, at = mesh["dp"].get_group(), mesh.get_local_rank("pp")
     x, y = batch(mesh.get_local_rank("dp"))
