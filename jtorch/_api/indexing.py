@@ -295,8 +295,6 @@ def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
     return part if part is not None else call_view(call_of(OPS["slice"], (T, dim, start, max(stop, start), step)), (t,))
 
 
-
-
 def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor | None:
     """Return a slice of ``t`` as a view without a recorded call.
 

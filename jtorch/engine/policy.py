@@ -13,8 +13,8 @@ from jtorch.engine.cost import Work
 
 # ---------------------------------------------------------------- how often something comes back
 
-# How often something must come before it counts as repeated. Parts of a trace with fewer calls stay with their neighbours. A
-# larger value compiles later, and cuts less.
+# How often something must come before it counts as repeated, and the number of calls, rows or open sizes that still counts as a
+# few. A larger value compiles later, and cuts less.
 FEW = 3
 # Records of one kind that are kept to compare the next one with, and how often a piece must come to be compiled. A larger value
 # compares more, and compiles later.

@@ -50,11 +50,9 @@ def _pays(trie: Trie, state: State, times: int, walked: int, others: int) -> boo
 def _is_refused(state: State) -> bool:
     """Return and remember whether a trace is never compiled."""
     profile = state.ends_here()
-    if is_timing_loop(state):
-        stats.counters.timing_loops += 1
-        profile.refused = True
-    elif state.device.type == "meta":
-        profile.refused = True
+    is_loop = is_timing_loop(state)
+    stats.counters.timing_loops += is_loop
+    profile.refused = is_loop or state.device.type == "meta"
     return profile.refused
 
 
