@@ -100,6 +100,7 @@ class Trial:
         self.everywhere = hits.at_import(ROOT, mutants)
         self.hits = hits.read(work / "hits" / lane.name)
         self.known = hits.read(work / "hits" / lane.after) if lane.after else {}
+        self.all = set().union(*self.hits.values()), set().union(*self.known.values())      # Tests of all mutants.
         self.failing = set(FAILED.findall((work / f"{lane.name}.log").read_text()))
         self.lock = threading.Lock()
 
@@ -107,7 +108,7 @@ class Trial:
         """Return the tests that are run on a mutant."""
         found, known = self.hits.get(number, set()), self.known.get(number, set())
         if number in self.everywhere or "" in found:
-            found, known = set().union(*self.hits.values()), set().union(*self.known.values())
+            found, known = self.all
         left = sorted(found - known - self.failing - {""})
         return left if len(left) <= self.most else sorted(random.Random(number).sample(left, self.most))
 
