@@ -46,9 +46,10 @@ SETTLED = "const done = arguments[0]; requestAnimationFrame(() => requestAnimati
 AXE = "const [options, done] = arguments; axe.run(options).then(r => done(r.violations))"
 # What axe looks for in each variant: contrast depends on colours, and other rules on the width.
 LEVELS = {"type": "tag", "values": ["wcag2a", "wcag2aa"]}
-RULES = {("light", WIDE): {"runOnly": LEVELS},
-         ("light", NARROW): {"runOnly": LEVELS, "rules": {"color-contrast": {"enabled": False}}},
-         ("dark", WIDE): {"runOnly": {"type": "rule", "values": ["color-contrast"]}}}
+RULES: dict[tuple[str, tuple[int, int]], dict[str, Any]] = {
+    ("light", WIDE): {"runOnly": LEVELS},
+    ("light", NARROW): {"runOnly": LEVELS, "rules": {"color-contrast": {"enabled": False}}},
+    ("dark", WIDE): {"runOnly": {"type": "rule", "values": ["color-contrast"]}}}
 
 
 class _Quiet(SimpleHTTPRequestHandler):
