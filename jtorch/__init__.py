@@ -8,6 +8,7 @@ if _sys.argv[:2] == ["-m", "check"]:        # `python -m jtorch check` reads sou
     import jtorch.check as _check
     _check.run_if_asked()
     del _check, check  # type: ignore[name-defined]  # noqa: F821
+import jtorch._base.compat_path as _compat_path  # noqa: F401  (before all that lies there)
 import jtorch._base.libraries as _libraries  # noqa: F401  (before all that imports them)
 from jtorch import __future__ as __future__
 from jtorch import amp as amp

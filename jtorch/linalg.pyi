@@ -11,7 +11,7 @@ from jtorch.device import device as _device
 from jtorch.dtype import dtype as _dtype
 from jtorch._base.generator import Generator as _Generator
 from jtorch._base.size import Size as _Size
-from jtorch._C import _LinAlgError as _aliased__LinAlgError
+from jtorch._api.linalg_overloads import LinAlgError as LinAlgError
 from jtorch.tensor import Tensor
 from jtorch._bound import linalg_eig_result
 from jtorch._bound import linalg_eigh_result
@@ -27,7 +27,6 @@ from jtorch._bound import linalg_svd_result
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
-LinAlgError = _aliased__LinAlgError
 def cholesky(A: Tensor, *, upper: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """Return L of A = L Lᴴ. See torch.linalg.cholesky."""
 def cholesky_ex(A: Any, *, upper: Any = False, check_errors: Any = False, out: Tensor | None = None) -> Any:

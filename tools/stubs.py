@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -34,6 +35,7 @@ from tools.stub_functions import (
 )
 
 ROOT = Path(jtorch.__file__).parent
+COMPAT = ROOT / "compat"        # Type checkers do not find its modules.
 HEADER = "# Written by tools/stubs.py from the op records: change those, then run `python -m tools.stubs`.\n"
 CHECKS = ('# mypy: disable-error-code="override, misc, overload-overlap, overload-cannot-match"\n'
           "# pyright: reportIncompatibleMethodOverride=false, reportOverlappingOverload=false\n")
@@ -45,16 +47,23 @@ def stubs() -> dict[Path, str]:
         if not info.name.endswith("__main__"):
             importlib.import_module(info.name)
     out = {ROOT / "_bound.pyi": bound()}
-    for name in made_into():
+    for name in sorted(made_into()):
         out[_stub_path(name)] = module_stub(name)
     return out
 
 
-def made_into() -> list[str]:
-    """Return the modules that get generated functions and can have a stub file."""
+@functools.cache
+def made_into() -> frozenset[str]:
+    """Return the modules that get generated functions and can have a stub file, once all modules are imported."""
     made = [name for name, m in sorted(sys.modules.items()) if name.split(".")[0] == "jtorch" and name != "jtorch._api.indexing"
-            and any(is_made(v) for n, v in list(vars(m).items()) if n[0] != "_")]
-    return [name for name in made if _stub_path(name).parent.is_dir()]
+            and {n for n, v in list(vars(m).items()) if n[0] != "_" and is_made(v)} - _imported(_file_of(m))]
+    return frozenset(name for name in made if _stub_path(name).parent.is_dir())
+
+
+def _imported(file: str | None) -> set[str]:
+    """Return the names that a module's file imports by itself."""
+    found = ast.walk(ast.parse(Path(file).read_text())) if file and file.endswith(".py") else ()
+    return {alias.asname or alias.name for node in found if isinstance(node, ast.ImportFrom) for alias in node.names}
 
 
 def _stub_path(name: str) -> Path:
@@ -142,17 +151,20 @@ def _source(module: str, short: str, value: Any) -> str | None:
     """Return the import of ``value``, if a source file or another stub defines it."""
     if INSIDE.get(module) and short[0] != "_" and hasattr(sys.modules[INSIDE[module]], short):     # type: ignore[index]
         return f"from {INSIDE[module]} import {short} as {short}"
-    if isinstance(value, types.ModuleType) and (_file_of(value) or value.__name__ in _shadowed()):
+    if isinstance(value, types.ModuleType) and (_file_of(value) or value.__name__ in made_into()):
         return f"from {module} import {short} as {short}"
     if is_made(value) or not isinstance(value, (type, types.FunctionType)):
         return None
     home, own = str(value.__module__), value.__name__
     if home == "jtorch" and isinstance(value, type):  # The class has this name for pickles. Its methods have the file's.
         home = next((f.__module__ for f in vars(value).values() if isinstance(f, types.FunctionType)), "")
-    if home.split(".")[0] != "jtorch":
-        home = next((n for n, m in sorted(sys.modules.items()) if n.startswith("jtorch.") and n not in (module, *INSIDE)
-                     and vars(m).get(own) is value), "")
-    if home in ("", module) or home in _shadowed() or getattr(sys.modules[home], own, None) is not value:
+    if home.split(".")[0] not in ("jtorch", "torch"):
+        return f"from {home} import {own} as {short}" if home and short == own else None
+    if home.split(".")[0] == "torch":       # The class or function has PyTorch's path, and a type checker needs ours.
+        home, own = next(((n, a) for a in (own, short) for n, m in sorted(sys.modules.items())
+                          if n.startswith("jtorch.") and n not in (module, *INSIDE)
+                          and f"{COMPAT}/" not in (_file_of(m) or "") and vars(m).get(a) is value), ("", own))
+    if home in ("", module) or home in made_into() or getattr(sys.modules[home], own, None) is not value:
         return None
     return f"from {home} import {own} as {short if short == own else _alias(own)}"
 
@@ -160,10 +172,6 @@ def _source(module: str, short: str, value: Any) -> str | None:
 def _alias(own: str) -> str:
     """Return an alias for an imported name. A type checker re-exports only ``a as a``."""
     return f"_aliased_{own}"
-
-
-def _shadowed() -> set[str]:
-    return set(made_into())
 
 
 def _definition(module: str, short: str, value: Any) -> list[str]:

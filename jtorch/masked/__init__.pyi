@@ -11,8 +11,8 @@ from jtorch.device import device as _device
 from jtorch.dtype import dtype as _dtype
 from jtorch._base.generator import Generator as _Generator
 from jtorch._base.size import Size as _Size
-from jtorch._C import Any as Any
 from jtorch.tensor import Tensor
+from typing import Any as Any
 
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "jtorch"
+COMPAT = PACKAGE / "compat"         # The package's __path__ has this folder, too.
 
 # The map of the package from top to bottom. A file or folder imports only from the lines above its own.
 LAYERS = [
@@ -71,7 +72,7 @@ LAYERS = [
     "utils",
     "_parallel",        # tensors and modules shared by several processes
     "__config__",       # options of the build
-    "_utils",           # this and the next: PyTorch's private modules, as far as packages import them
+    "_utils",           # this and the next are in compat/: PyTorch's private modules, as far as packages import them
     "_tensor",
     "_VF",
     "_prims_common",    # shapes, strides and dtypes
@@ -154,7 +155,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def name_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return path.relative_to(COMPAT if COMPAT in path.parents else PACKAGE).parts[0].removesuffix(".py")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
@@ -193,8 +194,9 @@ def _files_imported(path: Path) -> Iterator[Path]:
 def _file_of(module: str) -> Path | None:
     """Return the file of a module of the package."""
     package, *parts = module.split(".")
-    place = PACKAGE.joinpath(*parts)
-    return next((f for f in (place.with_suffix(".py"), place / "__init__.py") if package == "jtorch" and f in FILES), None)
+    places = [folder.joinpath(*parts) for folder in (PACKAGE, COMPAT)]
+    files = [f for place in places for f in (place.with_suffix(".py"), place / "__init__.py")]
+    return next((f for f in files if package == "jtorch" and f in FILES), None)
 
 
 def test_ops_know_arrays_only():

@@ -174,7 +174,8 @@ class ParameterGroup:
             parts = self.reduce(self._everywhere(self.kept))
             for p, g in zip(self.params, parts, strict=True):
                 if g is not None:
-                    p.sharded.grad = wrapped(_sum(local_of(p.sharded.grad) if p.sharded.grad is not None else None, g), p.spec)
+                    old = p.sharded.grad
+                    p.sharded.grad = wrapped(g if old is None else local_of(old) + g, p.spec)
         self.kept = [None] * len(self.params)
 
     def _everywhere(self, grads: list[Tensor | None]) -> list[Tensor | None]:
