@@ -19,7 +19,7 @@ EXPECTED = {
 _NOT_BUILT = {
     "sparse": "sspaddmm", "mkldnn": "to_mkldnn",
     "quantized": "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis qscheme",
-    "nested": "to_padded_tensor", "complex32": "chalf", "ipu, mtia and xpu": "ipu mtia xpu"}
+    "complex32": "chalf", "ipu, mtia and xpu": "ipu mtia xpu"}
 _OF_SPARSE = "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_mask "\
              "sparse_resize_ sparse_resize_and_clear_ smm"
 # Maps a removed function to its replacement.

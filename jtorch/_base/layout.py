@@ -24,7 +24,7 @@ sparse_csr = layout("sparse_csr")
 sparse_csc = layout("sparse_csc")
 sparse_bsr = layout("sparse_bsr")
 sparse_bsc = layout("sparse_bsc")
-jagged = layout("jagged")       # no tensor has this layout
+jagged = layout("jagged")
 IN_WORDS = {strided: "Strided", sparse_coo: "Sparse", sparse_csr: "SparseCsr", sparse_csc: "SparseCsc", sparse_bsr: "SparseBsr",
             sparse_bsc: "SparseBsc", jagged: "Jagged"}        # names in messages
 in_use: set[layout] = set()       # sparse layouts of tensors that this process has made

@@ -45,7 +45,6 @@ MODULES = {
     "nn.quantizable": _QUANTIZED,
     "nn.qat": _QUANTIZED,
     "nn.intrinsic": _QUANTIZED,
-    "nested": "torch.nn.utils.rnn.pad_sequence makes a batch of sequences of different lengths.",
     "nn.utils._per_sample_grad": "torch.func.vmap of torch.func.grad gives gradients per sample.",
     "package": "torch.save keeps tensors and modules.",
     "monitor": "torch.utils.tensorboard writes what is measured.",

@@ -12,7 +12,7 @@ def _type_name(value) -> str:
 
 def _ints(values):
     for i, value in enumerate(values):
-        if type(value) is int:
+        if type(value) is int or hasattr(value, "is_nested_int"):       # The size of a ragged dim has no value.
             yield value
             continue
         try:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine
-from jtorch._base.layout import strided
+from jtorch._base.layout import jagged, strided
 from jtorch._nodes.hooks import warn_not_saved
 from jtorch._storage.typed import LEGACY, TypedStorage
 from jtorch._storage.untyped import UntypedStorage
@@ -153,7 +153,8 @@ def _naming(base: Any) -> Any:
                 return NotImplemented
             if isinstance(obj, Tensor):
                 own = type(obj).__reduce_ex__
-                return reduce_tensor(obj) if own is Tensor.__reduce_ex__ or obj.layout is not strided else NotImplemented
+                ours = own is Tensor.__reduce_ex__ or obj.layout not in (strided, jagged)
+                return reduce_tensor(obj) if ours else NotImplemented
             return NotImplemented if names.torch_name(obj) is None else "a name"    # The method save_global writes the name.
 
         def save_global(self, obj: Any, name: str | None = None) -> None:

@@ -217,7 +217,7 @@ def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_ho
 
 def _rebuild_from_type_v2(func: Callable, new_type: type, args: tuple, state: Any) -> Any:
     """Return a tensor of a subclass, or one with attributes."""
-    if func not in FUNCTIONS.values():
+    if func not in FUNCTIONS.values() and not hasattr(func, "rebuilds"):
         raise RuntimeError(f"A tensor in the checkpoint is made by {names.shown(func)}, which makes no tensors")
     t = func(*args)
     if type(t) is not new_type:

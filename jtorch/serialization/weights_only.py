@@ -129,6 +129,8 @@ def allowed() -> dict[str, Any]:
         "torch.device": device_class, "_codecs.encode": _encode, "builtins.bytearray": bytearray, "builtins.set": set,
         "builtins.complex": complex, "torch.storage.UntypedStorage": names.UntypedStorage,
         "torch._tensor._rebuild_from_type_v2": rebuild._rebuild_from_type_v2}
+    from jtorch.nested._internal.nested_tensor import ALLOWED
+    found |= {f"torch.nested._internal.nested_tensor.{thing.__name__}": thing for thing in ALLOWED}
     found |= {f"torch.{name}": dtype for name, dtype in ALL.items()}
     found |= {f"torch.{name}": kind for name, kind in names.STORAGE_TYPES.items()}
     return found | {f"torch._utils.{name}": f for name, f in rebuild.FUNCTIONS.items()}
@@ -235,7 +237,8 @@ class Unpickler:
         if type(args) is not tuple:
             raise UnpicklingError(f"the arguments of a call are a {type(args).__name__}, not a tuple")
         if id(function) not in self.callable_by_user:
-            called = _CALLS.get(function) if isinstance(function, (type, FunctionType)) else None
+            known = isinstance(function, (type, FunctionType))
+            called = _CALLS.get(function, getattr(function, "rebuilds", None)) if known else None
             if called is None:
                 raise UnpicklingError(f"Trying to call reduce for unrecognized function {names.shown(function)}")
             if called in _HASHING:

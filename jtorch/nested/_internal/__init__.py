@@ -1,0 +1,1 @@
+"""torch.nested._internal: the class of nested tensors and its rules."""
