@@ -1,4 +1,4 @@
-"""The autocast policy of each op: PyTorch's lists for the CPU and for accelerators, with the names of ops here.
+"""The autocast policy of each op: PyTorch's lists for the CPU and for accelerators, with jtorch's names of the ops.
 
 An op that PyTorch composes of listed ops has their policy. The lists follow PyTorch's, so they stay in one file. Each op's
 record takes its entry. A name without an op is an error once all ops

@@ -17,7 +17,7 @@ from jtorch._base.error_notes import with_note
 if TYPE_CHECKING:
     Int = int
 else:
-    # Bodies use this in ``isinstance``: an int, or a symbolic size in a trace for many sizes.
+    # Bodies use ``Int`` in ``isinstance``: an int, or a symbolic size in a JAX trace for many sizes.
     from numbers import Integral as Int
 
 
@@ -69,7 +69,7 @@ def wrap_dims(dims: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool
 
 
 def are_known(sizes: Sequence) -> bool:
-    """Return whether all sizes are ints, and not symbolic sizes of a trace for many sizes."""
+    """Return whether all sizes are ints, and not symbolic sizes of a JAX trace for many sizes."""
     try:
         for n in sizes:
             operator.index(n)
@@ -79,7 +79,7 @@ def are_known(sizes: Sequence) -> bool:
 
 
 def sizes_known(tensors: Sequence) -> None:
-    """Raise TypeError in a trace with symbolic sizes, if the code that follows needs known sizes."""
+    """Raise TypeError in a JAX trace with symbolic sizes. Bodies call this before code that needs known sizes."""
     for t in tensors:
         for n in t.shape:
             operator.index(n)

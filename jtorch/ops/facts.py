@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Saves:
-    """The values that a node saves for its backward, which writes must not change, as in PyTorch.
+    """The values that a node saves for its backward. As in PyTorch, writes must not change them.
 
     what:       ``inputs`` (the default: the inputs that the vjp uses), ``all`` (all inputs, even if the vjp does not use their
                 values), ``result``, ``both`` (all inputs and the result) or ``none``.

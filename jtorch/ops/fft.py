@@ -71,7 +71,7 @@ def _axes(input, s, dim) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _half(input, s, dim, name: str):
-    """Return ``_axes`` for a transform from half a spectrum, whose last size is the output's."""
+    """Return the sizes and axes of a transform from half a spectrum. The last size is the output's."""
     sizes, axes = _axes(input, s, dim)
     check.require(len(axes) > 0, f"{name} must transform at least one axis")
     last = None if s is None else (s if isinstance(s, check.Int) else s[-1])

@@ -97,7 +97,7 @@ def _slots(input, indices) -> tuple:
 
 
 def _indices_outside(input, indices, *_, **__):
-    """Do ``_outside`` for several index tensors. The detail is 64 * index + number of the index tensor."""
+    """Return ``_outside`` for several index tensors. The detail is 64 * index + number of the index tensor."""
     if 0 in [n for d, n in enumerate(input.shape) if d >= len(indices) or indices[d] is None]:
         return NEVER        # nothing is read or written
     bad, detail = np.asarray(False), np.asarray(0, np.int64)

@@ -26,7 +26,7 @@ def in_order(size: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
 
 
 def _as_iterated(size: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
-    """Do ``in_order`` as PyTorch's iterator does: after a dim of size 0 all strides are 0."""
+    """Return ``in_order`` as PyTorch's iterator computes it: after a dim of size 0 all strides are 0."""
     stride, step = [0] * len(size), 1
     for d in order:
         stride[d] = step

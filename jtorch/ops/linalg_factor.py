@@ -80,7 +80,7 @@ def info_of_cholesky(A, upper: bool = False):
     A = _hermitian(A, upper)
     flat = A.reshape(-1, *A.shape[-2:])
     fails = jnp.isnan(jnp.real(lax_linalg.cholesky(flat, symmetrize_input=False))).any((-2, -1))
-    # if this elimination barely succeeds although LAPACK's fails, report the last minor
+    # if ``_failing_minor`` finds none although LAPACK's factorization failed, report the last minor
     found = jax.lax.cond(fails.any(), lambda: jnp.maximum(jax.vmap(_failing_minor)(flat), 0),
                          lambda: jnp.zeros(flat.shape[0], np.int64))
     return jnp.where(fails, jnp.where(found == 0, A.shape[-1], found), 0).reshape(A.shape[:-2])

@@ -197,7 +197,7 @@ def _copies(geometries: tuple, needed: tuple[bool, ...]) -> tuple[bool, ...]:
             if sizes[i][0] == 1 and needed[i]:
                 return _copies(tuple([(s[1:], t[1:]) if i == j else (s, t) for j, (s, t) in enumerate(geometries)]), needed)
     size, stride = geometries[larger]
-    if larger == 1:     # PyTorch transposes its matrices
+    if larger == 1:     # PyTorch transposes the matrices of the right argument
         size, stride = (*size[:-2], size[-1], size[-2]), (*stride[:-2], stride[-1], stride[-2])
     if len(sizes[1 - larger]) < 3 and _folds((size, stride), larger == 0, needed[1 - larger]):
         copied = compute_view_stride(size, stride, (int(np.prod(size[:-1])), size[-1])) is None
@@ -354,7 +354,7 @@ def _multi_dot(tensors):
                       f"{c_name(a)} and tensor {i + 1} {c_name(b)}")
         check.require(a.shape[-1] == b.shape[0], f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and "
                       f"{list(b.shape)} cannot be multiplied")
-    check.sizes_known(tensors)      # the order of the products depends on them
+    check.sizes_known(tensors)      # the order of the products depends on the sizes
     return jnp.linalg.multi_dot(tensors)
 
 

@@ -134,7 +134,7 @@ def copy_into(src: Tensor, shape: tuple[int, ...], dtype: np.dtype):
 
 @op(name="_copy_over", function=False, method=False, out=False, saves="none", backward_name="CopyBackwards", tested=False)
 def copy_over(input: Tensor, src: Tensor):
-    """Do ``_copy_into`` with the overwritten tensor as an argument, which gets a gradient of 0."""
+    """Return what ``copy_into`` returns. The overwritten tensor is an argument, so that it gets a gradient of 0."""
     return copy_into(src, input.shape, input.dtype)
 
 

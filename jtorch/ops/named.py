@@ -1,4 +1,4 @@
-"""Functions that stay a single call in a trace, so that the host recognizes them or JAX traces them once."""
+"""Functions that stay a single call in a JAX trace, so that the host recognizes them or JAX traces them once."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -7,7 +7,7 @@ import jax
 
 
 def by_name(fn: Callable) -> Callable:
-    """Return ``fn`` as a single call in every trace, so that the host recognizes it (``elementwise.ON_HOST``).
+    """Return ``fn`` as a single call in every JAX trace, so that the host recognizes it (``elementwise.ON_HOST``).
 
     It stays a call even in traces that inline jits (see ``jtorch.engine.host.program``).
     """

@@ -36,7 +36,7 @@ def _decayed(o, p, g):
 
 @rule("_sgd_step")
 def sgd(o, p, g, *rest):
-    """Do stochastic gradient descent. The first momentum buffer is the gradient."""
+    """Compute a step of stochastic gradient descent. The first momentum buffer is the gradient."""
     *buffer, _ = rest
     p, g = _decayed(o, p, g)
     if o.momentum is None:
@@ -48,7 +48,7 @@ def sgd(o, p, g, *rest):
 
 @rule("_adam_step")
 def adam(o, p, g, m, v, *rest):
-    """Do Adam: Kingma and Ba (2014). A further column of states holds the largest second moments (amsgrad).
+    """Compute a step of Adam: Kingma and Ba (2014). A further column of states holds the largest second moments (amsgrad).
 
     With decoupled weight decay it is Loshchilov and Hutter's AdamW.
     """
@@ -62,7 +62,7 @@ def adam(o, p, g, m, v, *rest):
 
 @rule("_adamax_step")
 def adamax(o, p, g, m, u, s):
-    """Do Adamax: Kingma and Ba, Adam: A Method for Stochastic Optimization (2014), section 7."""
+    """Compute a step of Adamax: Kingma and Ba, Adam: A Method for Stochastic Optimization (2014), section 7."""
     p, g = _decayed(o, p, g)
     m = _lerp(m, g, 1 - o.beta1)
     u = jnp.maximum(_as(o.beta2, u) * u, jnp.abs(g) + _as(o.eps, u))
@@ -75,7 +75,7 @@ def _momentum_at(o, step):
 
 @rule("_nadam_step", lambda o, step, product: (step + 1, product * _momentum_at(o, step + 1)))
 def nadam(o, p, g, m, v, s):
-    """Do NAdam: Dozat, Incorporating Nesterov Momentum into Adam (2016)."""
+    """Compute a step of NAdam: Dozat, Incorporating Nesterov Momentum into Adam (2016)."""
     p, g = _decayed(o, p, g)
     t, product = s.after
     product = product.astype(np.float32).astype(np.float64) if o.rounded else product
@@ -88,7 +88,7 @@ def nadam(o, p, g, m, v, s):
 
 @rule("_radam_step")
 def radam(o, p, g, m, v, s):
-    """Do RAdam: Liu et al., On the Variance of the Adaptive Learning Rate and Beyond (2019)."""
+    """Compute a step of RAdam: Liu et al., On the Variance of the Adaptive Learning Rate and Beyond (2019)."""
     p, g = _decayed(o, p, g)
     t = s.after[0]
     m, v = _lerp(m, g, 1 - o.beta1), _mean_square(v, g, o.beta2)
@@ -104,7 +104,7 @@ def radam(o, p, g, m, v, s):
 
 @rule("_adagrad_step")
 def adagrad(o, p, g, total, s):
-    """Do Adagrad: Duchi, Hazan and Singer, Adaptive Subgradient Methods (2011)."""
+    """Compute a step of Adagrad: Duchi, Hazan and Singer, Adaptive Subgradient Methods (2011)."""
     p, g = _decayed(o, p, g)
     total = total + g * g
     return p - _as(o.lr / (1 + (s.after[0] - 1) * o.lr_decay), p) * (g / (jnp.sqrt(total) + _as(o.eps, p))), total
@@ -112,7 +112,7 @@ def adagrad(o, p, g, total, s):
 
 @rule("_adadelta_step")
 def adadelta(o, p, g, v, deltas, s):
-    """Do Adadelta: Zeiler, ADADELTA: An Adaptive Learning Rate Method (2012)."""
+    """Compute a step of Adadelta: Zeiler, ADADELTA: An Adaptive Learning Rate Method (2012)."""
     p, g = _decayed(o, p, g)
     v = _mean_square(v, g, o.rho)
     delta = jnp.sqrt(deltas + _as(o.eps, p)) / jnp.sqrt(v + _as(o.eps, p)) * g
@@ -121,7 +121,10 @@ def adadelta(o, p, g, v, deltas, s):
 
 @rule("_rmsprop_step")
 def rmsprop(o, p, g, v, *rest):
-    """Do RMSprop: Hinton, lecture 6e; centered as in Graves, Generating Sequences with Recurrent Neural Networks (2013)."""
+    """Compute a step of RMSprop: Hinton, lecture 6e.
+
+    Centered RMSprop follows Graves, Generating Sequences with Recurrent Neural Networks (2013).
+    """
     state = list(rest[:-1])
     p, g = _decayed(o, p, g)
     v = spread = _mean_square(v, g, o.alpha)
@@ -136,7 +139,7 @@ def rmsprop(o, p, g, v, *rest):
 
 @rule("_rprop_step")
 def rprop(o, p, g, previous, size, s):
-    """Do Rprop: Riedmiller and Braun, A direct adaptive method for faster backpropagation learning (1993)."""
+    """Compute a step of Rprop: Riedmiller and Braun, A direct adaptive method for faster backpropagation learning (1993)."""
     agree = g * previous
     one = jnp.ones_like(p)
     factor = jnp.where(agree > 0, _as(o.eta2, p) * one, jnp.where(agree < 0, _as(o.eta1, p) * one, one))
@@ -152,7 +155,7 @@ def _asgd_shared(o, step, eta, mu):
 
 @rule("_asgd_step", _asgd_shared)
 def asgd(o, p, g, mean, s):
-    """Do averaged SGD: Polyak and Juditsky, Acceleration of stochastic approximation by averaging (1992)."""
+    """Compute a step of averaged SGD: Polyak and Juditsky, Acceleration of stochastic approximation by averaging (1992)."""
     p, g = _decayed(o, p, g)
     _, eta, mu = s.before
     p = p * _as(1 - o.lambd * eta, p) - _as(eta, p) * g
@@ -165,7 +168,7 @@ def _rms(x):
 
 @rule("_adafactor_step", real=False)
 def adafactor(o, p, g, *rest):
-    """Do Adafactor: Shazeer and Stern, Adaptive Learning Rates with Sublinear Memory Cost (2018)."""
+    """Compute a step of Adafactor: Shazeer and Stern, Adaptive Learning Rates with Sublinear Memory Cost (2018)."""
     *state, s = rest
     t = s.after[0]
     fresh = t ** o.beta2_decay
@@ -199,7 +202,7 @@ def _orthogonal(g, o):
 
 @rule("_muon_step", real=False)
 def muon(o, p, g, buffer, s):
-    """Do Muon: Jordan et al., Muon: An optimizer for hidden layers in neural networks (2024)."""
+    """Compute a step of Muon: Jordan et al., Muon: An optimizer for hidden layers in neural networks (2024)."""
     buffer = _lerp(buffer, g, 1 - o.momentum)
     update = _orthogonal(_lerp(g, buffer, o.momentum) if o.nesterov else buffer, o)
     rows, cols = p.shape

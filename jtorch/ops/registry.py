@@ -214,7 +214,7 @@ class Op:
     arrival: Callable | None = None     # the order in which gradients arrive at the arguments: see arrival.py
     tested: bool = True
     _functions: dict = field(default_factory=dict)
-    # Facts derived from these, which calls read:
+    # Facts that ``__post_init__`` derives from the fields above. Calls read them.
     asks_history_first: bool = field(init=False)
     has_history_in_place: bool = field(init=False)
     notes_origin: bool = field(init=False)
@@ -309,7 +309,7 @@ class Op:
         return lambda *arrays: check(*arrays)[0]
 
 
-@functools.cache        # cached, since a loop over a tensor's elements reads it for each view
+@functools.cache        # cached, since a loop over a tensor's elements reads the signature for each view
 def _parameters(fn: Callable) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(fn).parameters
 
@@ -410,7 +410,7 @@ def _operand(mark: Marker, array) -> tuple[np.dtype, int]:
 def _cast(array, compute: np.dtype, mark: Marker, name: str, *, in_result: bool):
     if name in ("alpha", "beta") and mark.number_type is bool and compute != np.bool_:
         raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
-    refused = (complex,) if name == "value" else (float, complex)       # ``addcmul`` truncates it
+    refused = (complex,) if name == "value" else (float, complex)       # PyTorch's ``addcmul`` truncates a float ``value``
     if mark.number_type in refused and not in_result and not promotion.is_inexact(compute):
         raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     if name == "alpha" and mark.number_type is complex and not promotion.is_complex(compute):

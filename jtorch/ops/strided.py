@@ -281,7 +281,7 @@ def _cut(x: jax.Array, begin: int, n: int, s: int) -> jax.Array:
 def _put(x: jax.Array, value: jax.Array, start: int) -> jax.Array:
     if value.shape == x.shape:
         return value
-    index = np.int32 if x.size < 2 ** 31 else np.int64      # JAX would differentiate this without 64-bit ints
+    index = np.int32 if x.size < 2 ** 31 else np.int64      # typed, since 64-bit ints are off where JAX differentiates this
     return lax.dynamic_update_slice(x, value, [index(0)] * (x.ndim - 1) + [index(start)])
 
 

@@ -12,7 +12,7 @@ from jtorch.ops import out_dtypes
 from jtorch.ops.facts import Out
 from jtorch.ops.registry import OPS, Op, Tensor, op
 
-# The ``out=`` of these may have another dtype than the result.
+# View ops whose copying forms cast the result to the dtype of ``out=``. The other forms refuse another dtype.
 _CASTING = {"select", "slice", "split_with_sizes", "unbind", "view_as_complex", "view_as_real"}
 COPIED = ("alias as_strided diagonal expand permute select slice split_with_sizes squeeze t transpose unbind unfold "
           "unsqueeze view view_as_complex view_as_real").split()

@@ -7,7 +7,7 @@ static PyObject *mode, *call_in_python, *tape_flags, *wrapped, *refuse_unusable,
 static PyObject *inplace_in_python, *raise_instead, *fit, *check_numbers, *float32, *float64;
 static PyObject *grad_name, *prev_name, *inference_name, *special_name;
 
-static int detour;       /* 1 while autocast or a dual level is active: Python then does all calls */
+static int detour;       /* 1 while Python does all calls: see jtorch.dispatch.calls.detour */
 
 /* Returns the dict of the thread's modes, which jtorch.no_grad.mode keeps: borrowed. */
 PyObject *current_mode(void)
@@ -37,7 +37,7 @@ int goes_by_python(void)
     return detour;
 }
 
-/* Tells whether anomaly detection or hooks on saved tensors must see new nodes. */
+/* Tells whether a mode affects new nodes: anomaly detection, hooks on saved tensors, or allow_mutation_on_saved_tensors. */
 int is_special(PyObject *modes)
 {
     return is_on(modes, special_name, 0);
@@ -85,7 +85,7 @@ static int is_large(PyObject *number)
     return overflow;
 }
 
-/* Tells whether some dtype in which the call may compute cannot hold a number. ``first`` is the call's first argument. */
+/* Tells whether a number may overflow in the dtype in which the call computes. ``first`` is the call's first argument. */
 static int is_doubtful(PyObject *number, PyObject *first)
 {
     if (PyBool_Check(number))
@@ -119,8 +119,9 @@ static int check_fit(PyObject *call, PyObject *flat, long facts)
     return 0;
 }
 
-/* Returns a list of the values of the call's tensors and its numbers. NULL without an error: Python calls.
-   Sets ``needs`` if a tensor requires grad, and ``strided`` if one is out of order and the op has a layout rule. */
+/* Returns a list of the values of the call's tensors and its numbers. NULL without an error: Python does the
+   call. Sets ``needs`` if a tensor requires grad. Sets ``strided`` if the op has a layout rule and a tensor's elements are not
+   in order in memory. */
 static PyObject *arguments(PyObject *flat, long facts, int *needs, int *strided)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(flat);
@@ -298,7 +299,8 @@ PyObject *speedups_call_inplace(PyObject *module, PyObject *const *given, Py_ssi
     return failed ? NULL : Py_NewRef(target);
 }
 
-/* no_grad.__exit__(self, *error): restores the grad mode before any exception can occur. See jtorch.no_grad. */
+/* no_grad.__exit__(self, *error): restores the grad mode. KeyboardInterrupt could skip the restore of a Python function, but
+   not of this one. See jtorch.no_grad.restore_grad. */
 PyObject *speedups_restore_grad(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
 {
     PyObject *before = nargs ? PyObject_GetAttr(given[0], prev_name) : NULL, *modes = before != NULL ? current_mode() : NULL;

@@ -156,8 +156,9 @@ static int assign(PyObject *values, Py_ssize_t kept, PyObject *after, PyObject *
 /* Returns the host program of a call that runs at once: borrowed. NULL: Python runs the call. */
 static PyObject *host_program(PyObject *trace, PyObject *kernel)
 {
+    /* A timeline replaces trace._computed. Then Python runs all calls. */
     if (SLOT(trace, Trace_.mode) == DEFERRED || is_none(SLOT(trace, Trace_.values)) || !Py_IS_TYPE(kernel, Kernel_.type)
-            || !is_none(SLOT(kernel, Kernel_.turns)) || PyDict_GetItem(space, computed_name) != computed)  /* it was replaced */
+            || !is_none(SLOT(kernel, Kernel_.turns)) || PyDict_GetItem(space, computed_name) != computed)
         return NULL;
     PyObject *program = SLOT(kernel, Kernel_.on_host), *check = SLOT(kernel, Kernel_.check);
     return Py_IS_TYPE(program, HostProgram_.type) && (is_none(check) || Py_IS_TYPE(check, HostProgram_.type)) ? program : NULL;
@@ -229,7 +230,7 @@ static PyObject *slots_behind(PyObject *trace, Py_ssize_t kept, PyObject *kernel
     return slots;
 }
 
-/* run_now for host kernels: 1; 0 if Python has to run the call; -1 with an error. */
+/* run_now for host kernels. Returns 1 if the call has run, 0 if Python has to run it, -1 with an error. */
 int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *args)
 {
     PyObject *kernel = SLOT(after, State_.kernel), *program = host_program(trace, kernel);
@@ -247,7 +248,7 @@ int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *ar
     return ran ? 1 : PyErr_Occurred() ? -1 : 0;
 }
 
-/* trace._unnoted: makes a value of one of the results, which no trace records. */
+/* trace._unnoted: makes the value of one result of a call that no trace records. */
 static PyObject *unnoted(PyObject *aval, PyObject *trace, PyObject *slots, PyObject *out)
 {
     PyObject *array = result(slots, out), *v = array != NULL ? new_value(aval, trace, 0) : NULL;

@@ -31,8 +31,8 @@ PyObject *take(PyObject *from, const char *name)
     return Py_XNewRef(found);
 }
 
-/* Returns an attribute of a thread-local that is always the same object: borrowed. The last thread's object is cached, because
-   the lookup in Python is slow. */
+/* Returns an attribute of a thread-local: borrowed. In each thread it must always be the same object. The object of the thread
+   that asked last is cached, because the lookup in Python is slow. */
 PyObject *of_this_thread(struct of_thread *kept, PyObject *local, const char *name)
 {
     uint64_t now = PyThreadState_GetID(PyThreadState_Get());

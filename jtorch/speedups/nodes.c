@@ -81,8 +81,8 @@ static PyObject *class_of_node(PyObject *call, long facts, PyObject *args)
     return found;
 }
 
-/* Returns the positions of the saved values whose versions are checked (and "result"): a new reference. None means all of them.
-   The positions depend on the call and on which arguments need a gradient. */
+/* Returns the positions of the saved values whose versions are checked ("result" for the result): a new reference. None means
+   all of them. The positions depend on the call and on which arguments need a gradient. */
 static PyObject *checked(PyObject *call, PyObject *edges)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(edges);
@@ -98,7 +98,7 @@ static PyObject *checked(PyObject *call, PyObject *edges)
     return found;
 }
 
-/* Returns only the versions that are checked. */
+/* Returns the versions that are checked, with UNSAVED in place of the others. */
 static PyObject *kept_versions(PyObject *call, PyObject *edges, PyObject *versions)
 {
     PyObject *few = checked(call, edges);
@@ -178,7 +178,8 @@ out:
     return node;
 }
 
-/* Wraps the result of an op whose backward uses the result: it must not be written to before backward. */
+/* Wraps the result of an op whose backward uses the result. The node notes the result's version, by which backward detects
+   writes. */
 static PyObject *wrap_saved(PyObject *out, PyObject *node, long facts, PyObject *modes)
 {
     if (is_special(modes))

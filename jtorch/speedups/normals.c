@@ -1,7 +1,7 @@
 /* The Box-Muller transform of jtorch/ops/_box_muller.py, and products with sums that are rounded once.
 
    Only calls of fma are fused multiply-adds, since the extension is built with -ffp-contract=off. The option -fno-math-errno
-      lets the compiler vectorize square roots. Without the processor's instruction the C library computes the same number. */
+   lets the compiler vectorize square roots. Without the processor's instruction the C library computes the same number. */
 
 #include "speedups.h"
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Declarations that all files of the extension share: the classes of the hot path as C sees them, and small helpers.
 
    All classes are defined in Python, and C knows the offsets of their slots. Each C function handles the cases of training
-      loops, and calls the Python function of the same purpose in all other cases. */
+   loops, and calls the Python function of the same purpose in all other cases. */
 
 #ifndef JTORCH_SPEEDUPS_H
 #define JTORCH_SPEEDUPS_H
@@ -43,7 +43,7 @@ CLASS(OpNode, call, raw_edges, result, saved, seq, versions, watched);
 #define DECLARE(name) extern long name;
 FOR_EACH_NUMBER(DECLARE)
 
-extern PyObject *EAGER, *DEFERRED;      /* the modes of a trace, from the same file */
+extern PyObject *EAGER, *DEFERRED;      /* modes of a trace, from jtorch/speedups/constants.py */
 
 static inline int is_a(PyObject *o, PyTypeObject *type) { return Py_IS_TYPE(o, type) || PyType_IsSubtype(Py_TYPE(o), type); }
 
@@ -64,7 +64,7 @@ static inline void set(PyObject *object, Py_ssize_t offset, PyObject *value)
     put(object, offset, value);
 }
 
-/* Tells whether two ints are equal. The ints in slots are small. */
+/* Tells whether two ints are equal. Equal small ints are one object, so comparing pointers is usually enough. */
 static inline int same_int(PyObject *a, PyObject *b)
 {
     return a == b || (a && b && PyLong_CheckExact(a) && PyLong_CheckExact(b) && PyObject_RichCompareBool(a, b, Py_EQ) == 1);

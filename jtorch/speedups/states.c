@@ -1,6 +1,6 @@
 /* Makes a jtorch.engine.trie.State for a call that is new on its path and whose kernel exists.
 
-   No Python runs here: a signal handler could call an op and find the trace half updated. */
+   This file runs no Python code, since a signal handler could then call an op and find the trace half updated. */
 
 #include "speedups.h"
 

@@ -52,7 +52,7 @@ static PyObject *gradients_of(PyObject *node, PyObject *wanted, PyObject *nr, Py
     PyObject *args = call != NULL ? PyList_GetSlice(saved, 0, PyList_GET_SIZE(saved)) : NULL;
     if (args != NULL && PyList_Append(args, grad) == 0) {
         out = record_call(call, args);
-        if (out == NULL && PyErr_ExceptionMatches(PyExc_ValueError))        /* the gradient needs a conversion */
+        if (out == NULL && PyErr_ExceptionMatches(PyExc_ValueError))        /* Python converts the gradient: see hand_on */
             PyErr_Clear();
     }
     Py_XDECREF(args);
@@ -64,7 +64,7 @@ static PyObject *gradients_of(PyObject *node, PyObject *wanted, PyObject *nr, Py
     return outs;
 }
 
-/* Adds a gradient of a node's output, or of a leaf, to the gradient in a dict. */
+/* Adds a gradient of output ``nr`` of a node, or of a leaf, to the gradient under ``key`` in the dict ``found``. */
 static int add(PyObject *found, PyObject *key, PyObject *target, PyObject *nr, PyObject *grad)
 {
     PyObject *there = PyDict_GetItemWithError(found, key);
@@ -108,7 +108,7 @@ static int push(PyObject *task, PyObject *node)
     return bad ? -1 : 0;
 }
 
-/* Counts one gradient less to wait for: 1 if it was the last, or -1 with an error. */
+/* Reduces by 1 the number of gradients that a node or leaf waits for. Returns 1 if it is 0 now, else 0; -1 with an error. */
 static int is_last(PyObject *waiting, PyObject *node)
 {
     PyObject *key = PyLong_FromVoidPtr(node);
@@ -123,7 +123,8 @@ static int is_last(PyObject *waiting, PyObject *node)
     return bad ? -1 : left == 0;
 }
 
-/* Adds a gradient to the sum for a leaf: 0 if it is the last gradient, which Python gives to the leaf. */
+/* Adds a gradient to the sum for a leaf: 1, or -1 with an error. 0 without effect for the last gradient: Python then gives the
+   sum to the leaf. */
 static int add_to_leaf(PyObject *task, PyObject *leaf, PyObject *grad)
 {
     PyObject *waiting = PyObject_GetAttr(task, waiting_name), *leaves = PyObject_GetAttr(task, leaves_name);
@@ -184,7 +185,7 @@ static int release_unless_kept(PyObject *task, PyObject *node)
     return keeps == 0 ? release(node) : keeps < 0 ? -1 : 0;
 }
 
-/* hand_on(task, node, grads): returns True if C did all of it. Python handles unusual nodes. */
+/* hand_on(task, node, grads): returns True if C did all of it. For unusual nodes it calls the Python function. */
 PyObject *speedups_hand_on(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     if (nargs != 3) {

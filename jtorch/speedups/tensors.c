@@ -10,7 +10,7 @@ struct Tensor_class Tensor_;
 
 static PyObject *value_in_python, *write_in_python, *zero, *never;
 
-/* Returns a tensor's current value if it is computed and up to date: borrowed, or NULL without an error. */
+/* Returns the value that a tensor or its view holds, if it is up to date: borrowed. Otherwise NULL without an error. */
 static PyObject *shown_by(PyObject *tensor)
 {
     PyObject *view = SLOT(tensor, Tensor_.view), *storage = SLOT(tensor, Tensor_.storage);
@@ -188,7 +188,7 @@ int will_be_written(PyObject *tensor)
     return storage != NULL && Py_IS_TYPE(storage, Storage_.type) ? add_to(storage, Storage_.generation, 1) : 0;
 }
 
-/* Writes a new value to a tensor that shows all of its storage: 1 if it did, 0 if Python has to write. */
+/* Writes a new value to a tensor that shows all of its storage: 1 if it did, 0 if Python has to write, -1 with an error. */
 static int write_whole(PyObject *tensor, PyObject *value)
 {
     PyObject *storage = SLOT(tensor, Tensor_.storage), *counter = SLOT(tensor, Tensor_.counter);
@@ -260,7 +260,7 @@ void count_saved(PyObject *versions, long by)
         if (Py_IS_TYPE(counter, SavedTensorRef_.type))
             counter = SLOT(counter, SavedTensorRef_.storage);
         if (Py_IS_TYPE(counter, Storage_.type) && add_to(counter, Storage_.saved, by) < 0)
-            PyErr_Clear();      /* no memory for an int above 256 */
+            PyErr_Clear();      /* there was no memory for the new count, so the old count stays */
     }
 }
 

@@ -46,7 +46,7 @@ static void forget(PyObject *values, Py_ssize_t nvalues, PyObject *numbers, Py_s
     PyErr_Fetch(&type, &error, &trace);     /* keeps a pending error */
     for (Py_ssize_t i = nvalues; i < PyList_GET_SIZE(values); i++)
         set(PyList_GET_ITEM(values, i), Value_.stamp, Py_None);
-    PyList_SetSlice(values, nvalues, PY_SSIZE_T_MAX, NULL);     /* shortening a list needs no memory */
+    PyList_SetSlice(values, nvalues, PY_SSIZE_T_MAX, NULL);     /* cannot fail, since shortening a list needs no memory */
     PyList_SetSlice(numbers, nnumbers, PY_SSIZE_T_MAX, NULL);
     PyErr_Restore(type, error, trace);
 }
@@ -103,7 +103,7 @@ done:
     return found;
 }
 
-/* Makes the call's value (or a list of its values), which waits in the trace. */
+/* Makes the value of the call (or a list of its values) without an array, and appends it to the trace's values. */
 static PyObject *results_of(PyObject *after, PyObject *trace, PyObject *values)
 {
     Py_ssize_t n = PyList_GET_SIZE(values);
@@ -129,7 +129,7 @@ static PyObject *results_of(PyObject *after, PyObject *trace, PyObject *values)
     return out;
 }
 
-/* Removes a call that has raised an error from the trace and keeps the error. An interrupt in between replaces the error. */
+/* Removes a call that has raised an error from the trace and keeps the error. An interrupt meanwhile replaces the error. */
 static void take_call_back(PyObject *trace, PyObject *before, PyObject *after)
 {
     PyObject *type, *error, *traceback;
@@ -173,8 +173,9 @@ static int run_or_hold(PyObject *recorder, PyObject *trace, PyObject *before, Py
     return cut_if_long(recorder, SLOT(after, State_.depth));
 }
 
-/* Notes a call in the trace: returns its results and, as new references, the states before and after the call. NULL without an
-   error: Python notes the call and uses ``is_new``. Garbage collection is off meanwhile: a finalizer could end the trace. */
+/* Notes a call in the trace: returns its results and, as new references, the states before and after the call. Sets ``held`` if
+   the call is deferred. NULL, perhaps without an error: Python notes the call. ``is_new`` then tells whether the call is new on
+   this path. Garbage collection is off meanwhile: a finalizer could end the trace. */
 static PyObject *note(PyObject *recorder, PyObject *trace, PyObject *call, PyObject *args, PyObject **before, PyObject **after,
                       int *held, int *is_new)
 {

@@ -79,7 +79,7 @@ PyObject *speedups_plain_view(PyObject *module, PyObject *const *given, Py_ssize
     return plain_view(given[0], given[1], given[2], given[3] == Py_True);
 }
 
-/* Tells whether a tensor has an attribute that most tensors lack: a value that is neither None nor empty. -1 with an error. */
+/* Tells whether an attribute that few tensors have (_view_op or _through) is neither None nor empty; -1 with an error. */
 static int has(PyObject *tensor, PyObject *name)
 {
     PyObject *found = PyObject_GetAttr(tensor, name);
@@ -88,7 +88,8 @@ static int has(PyObject *tensor, PyObject *name)
     return is_there;
 }
 
-/* Returns the cached geometry of the call's view for this layout: a new reference. NULL, perhaps without an error, if none is cached. */
+/* Returns the cached geometry of the call's view of a base with this aval and layout: a new reference. NULL, perhaps without an
+   error, if none is cached. */
 static PyObject *shown_before(PyObject *call, PyObject *base)
 {
     PyObject *view = SLOT(base, Tensor_.view), *aval = aval_of(base);
@@ -110,7 +111,7 @@ static int note_creation(PyObject *made, PyObject *base, int is_grad_on)
     return failed ? -1 : 0;
 }
 
-/* Returns the geometry of an ordinary view: see shown_before. */
+/* Returns the cached geometry of a view that C can make (see shown_before). NULL, perhaps without an error: Python makes it. */
 static PyObject *plain_geometry(PyObject *call, PyObject *flat, PyObject *modes, int tracks)
 {
     long facts = facts_of(call);
@@ -142,7 +143,8 @@ PyObject *speedups_call_view(PyObject *module, PyObject *const *given, Py_ssize_
     return made;
 }
 
-/* Returns the offset of the row ``index``: a new reference, or None if there is none. See jtorch.dispatch.views.row_of. */
+/* Returns the offset of the row ``index``: a new reference, or None if it is out of range. See
+   jtorch.dispatch.views.row_of. */
 static PyObject *start_of(PyObject *rows, PyObject *index)
 {
     Py_ssize_t n = PyLong_AsSsize_t(PyTuple_GET_ITEM(rows, 1)), apart = PyLong_AsSsize_t(PyTuple_GET_ITEM(rows, 4));

@@ -16,7 +16,8 @@ struct meeting {
     PyObject **met;                         /* nodes and leaves in the walk's order: borrowed, since the root holds them */
 };
 
-/* Tells whether a value has its former slot, or enters the trace now as it did then; -1 with an error. */
+/* Tells whether a value has the slot that the walk recorded, or now enters the trace at this slot with the recorded aval.
+   -1 with an error. */
 static int is_in_place(PyObject *v, PyObject *slot, struct meeting *m)
 {
     if (SLOT(v, Value_.stamp) == m->trace)
@@ -51,7 +52,7 @@ static int are_in_place(PyObject *saved, PyObject *slots, struct meeting *m)
     return 1;
 }
 
-/* Tells whether no tensor that a node has saved was written to since. */
+/* Tells whether nothing has written to the tensors of a node since the node saved them; -1 with an error. */
 int are_unchanged(PyObject *versions)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(versions); i++) {
@@ -92,7 +93,8 @@ static int lead_on(PyObject *edges, PyObject *targets, struct meeting *m)
     return 1;
 }
 
-/* Tells whether a step matches. It is (call, number of its node, slots it saved, edges as (number of the target, output)). */
+/* Tells whether a node matches a step of the walk: (call, number of the node, slots of the saved values, edges). An edge is
+   (number of the target, output), or None. */
 static int is_step(PyObject *step, struct meeting *m)
 {
     PyObject *node = m->met[PyLong_AsSsize_t(PyTuple_GET_ITEM(step, 1))];
@@ -203,7 +205,7 @@ static int accumulate(PyObject *leaf, PyObject *value)
     return 0;
 }
 
-/* Returns a replacement for a value of which only the aval counts. */
+/* Returns a replacement for a value whose aval is needed, but not its elements. See jtorch.engine.values.shape_only_value. */
 static PyObject *shape_only_value_for(PyObject *v)
 {
     if (!Py_IS_TYPE(v, Value_.type))
@@ -290,7 +292,7 @@ PyObject *speedups_follow(PyObject *module, PyObject *const *args, Py_ssize_t na
     }
     PyObject *walk = args[0], *trace = args[3];
     Py_ssize_t count = PyLong_AsSsize_t(SLOT(walk, Walk_.count));
-    int collects = PyGC_Disable();      /* see trace.c */
+    int collects = PyGC_Disable();      /* see ``note`` in trace.c */
     struct meeting m = {Py_NewRef(trace), Py_NewRef(SLOT(trace, Trace_.values)), SLOT(walk, Walk_.entering),
                         PyList_New(0), PyList_New(0), PyList_New(0), PyMem_Calloc(count, sizeof(PyObject *))};
     int found = -1;
@@ -298,7 +300,7 @@ PyObject *speedups_follow(PyObject *module, PyObject *const *args, Py_ssize_t na
         m.met[0] = args[1];
         found = is_walk(walk, args[2], &m);
         if (found > 0 && enter(walk, &m) < 0) {
-            set(trace, Trace_.noting, Py_True);     /* the trace holds half of the walk: the next call begins another trace */
+            set(trace, Trace_.noting, Py_True);     /* the trace holds a part of the walk: the next call begins another trace */
             found = -1;
         }
         for (Py_ssize_t i = 0; found <= 0 && i < PyList_GET_SIZE(m.entered); i++)

@@ -129,7 +129,7 @@ class _WrappedHook:
         self._bind(state["hook"], (state["module"],) if state["with_module"] else ())
 
 
-WrappedHook = _WrappedHook      # the name in pickles of earlier versions
+WrappedHook = _WrappedHook      # the name in pickles of earlier versions of jtorch
 
 
 class BackwardHookFunction(Function):
@@ -170,7 +170,7 @@ class BackwardHook:
             return args, None
         new = BackwardHookFunction.apply(*[args[i] for i in index])
 
-        def hook(grad_inputs: tuple, grad_outputs: tuple) -> tuple | None:      # PyTorch's errors use this name.
+        def hook(grad_inputs: tuple, grad_outputs: tuple) -> tuple | None:      # PyTorch's errors contain the name ``hook``.
             return run(grad_inputs, grad_outputs)       # type: ignore[no-any-return]
 
         next(t.grad_fn for t in new if t.grad_fn is not None).register_hook(hook)

@@ -239,4 +239,4 @@ class CrossMapLRN2d(LocalResponseNorm):
         scale = F.linear(squares, tensor(near, dtype=input.dtype, device=input.device)).transpose(1, 3)
         return input * (scale * (self.alpha / self.size) + self.k) ** -self.beta
 
-del _Affine      # PyTorch's module does not have these names
+del _Affine      # PyTorch's module does not have this name

@@ -139,7 +139,7 @@ class RNNBase(_Recurrent):
     def _init_flat_weights(self) -> None:
         self._flat_weights: list[Any] = [getattr(self, name, None) for name in self._flat_weights_names]
 
-    # The weights may have been replaced, also by tensors that are no parameters.
+    # ``forward`` reads the weights anew, since they may have been replaced, even by tensors that are no parameters.
     _update_flat_weights = _init_flat_weights
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -516,4 +516,4 @@ class GRUCell(RNNCellBase):
             self._check_dim("hidden", hx)
         return self._step(functions.gru_cell, input, hx)
 
-del _Recurrent      # PyTorch's module does not have these names
+del _Recurrent      # PyTorch's module does not have this name

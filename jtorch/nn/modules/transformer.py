@@ -421,4 +421,4 @@ class Transformer(Module):
             if p.dim() > 1:     # type: ignore[attr-defined]
                 init.xavier_uniform_(p)
 
-del _Layer      # PyTorch's module does not have these names
+del _Layer      # PyTorch's module does not have this name

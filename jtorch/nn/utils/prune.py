@@ -362,4 +362,4 @@ __all__ = ["BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", 
            "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned",
            "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove"]
 
-del _Amount      # PyTorch's module does not have these names
+del _Amount      # PyTorch's module does not have this name

@@ -107,4 +107,4 @@ def functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args
 
 __all__ = ["functional_call"]
 
-del _Missing      # PyTorch's module does not have these names
+del _Missing      # PyTorch's module does not have this name

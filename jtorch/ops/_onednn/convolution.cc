@@ -143,7 +143,7 @@ class Convolution {
 Kept<Convolution> kept;
 Kept<bool> quick;
 
-// Tells whether filters.cc computes a convolution, which is one without a quick kernel in oneDNN.
+// Tells whether filters.cc computes a convolution: it can, and oneDNN has no quick kernel.
 bool is_for_loops(const Numbers &numbers) {
     if (!are_small_groups(numbers)) return false;
     std::vector<int64_t> key(numbers.from, numbers.from + Numbers::count(numbers.n));

@@ -6,7 +6,7 @@
 
 namespace jtorch {
 
-// Tells whether this file computes the gradient: it does for groups of few channels, in one or two dimensions.
+// Tells whether filters.cc can compute the gradient: for groups of few channels, in one or two dimensions.
 bool are_small_groups(const Numbers &numbers);
 
 // Compute the gradient on the host, or in threads of XLA's pool. `y` is the gradient of the result.

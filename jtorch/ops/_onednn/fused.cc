@@ -1,7 +1,9 @@
 // Fused elementwise steps on the host: an interpreter runs a list of instructions for each row of the arrays, in shares (shares.h).
 //
-// NumPy reads and writes memory once for each step, and allocates an array for each result. Here intermediate values stay in the
-// cache. A value is a row of `width` numbers or a single number. An input may have fewer rows than the result: row r of the result
+// NumPy reads and writes memory once for each step, and allocates an array for each result. The interpreter keeps intermediate
+// values in the cache.
+//
+// A value is a row of `width` numbers or a single number. An input may have fewer rows than the result: row r of the result
 // takes row r modulo the input's rows. Arrays are float32, or bool for masks. Masks between instructions are words of all ones or
 // zeros.
 
@@ -19,7 +21,7 @@ namespace {
 
 #define INSIDE inline __attribute__((always_inline))
 
-// Numbers in a chunk, which takes the place of a row in a program without rows. Larger chunks leave the first-level cache.
+// Numbers in a chunk. If there are no rows, chunks take their place. A larger chunk would not fit the first-level cache.
 constexpr int64_t IN_A_CHUNK = 1024;
 // Numbers of a share, for a program of four instructions. Waking a thread for a smaller share costs more than it saves. A larger
 // value uses fewer threads.

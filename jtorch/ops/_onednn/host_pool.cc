@@ -12,7 +12,7 @@ using namespace jtorch;
 
 namespace {
 
-// Checks for a new task before a thread sleeps. A larger value wakes threads faster, and keeps cores busy for longer.
+// Number of checks for a new task before a thread sleeps. A larger value wakes threads faster, and keeps cores busy for longer.
 constexpr int PATIENCE = 2000;
 
 bool is_forked = false;     // a forked process lacks the parent's threads, and waiting for them would never end

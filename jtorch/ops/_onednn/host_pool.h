@@ -1,6 +1,7 @@
 // A pool of threads that compute shares on the host (shares.h). In a program XLA's threads compute the shares.
 //
-// The pool replaces OpenMP's threads. Those compete for cores with OpenBLAS's threads, which spin for a while after each product.
+// The pool replaces OpenMP's threads. OpenMP's threads would compete for cores with OpenBLAS's threads, which spin for a while
+// after each product.
 #pragma once
 
 #include <cstdint>

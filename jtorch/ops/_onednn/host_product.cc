@@ -1,4 +1,5 @@
-// Products of float32 matrices on the host. oneDNN computes shares of a product (shares.h). Python calls the product as a method.
+// Products of float32 matrices on the host. oneDNN computes shares of a product (shares.h). Python calls `multiply`
+// of the extension module (library.cc).
 
 #include <Python.h>
 
@@ -10,7 +11,7 @@ using namespace jtorch;
 
 namespace {
 
-// Several matrices of one shape, with their layout in memory. Strides count numbers.
+// Several matrices of one shape, with their layout in memory. Strides count floats, not bytes.
 struct Matrices {
     float *at;
     int64_t count, rows, columns, per_matrix, stride;

@@ -62,7 +62,7 @@ def _sizes(x: np.ndarray) -> np.ndarray:
 
 
 def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return ``a @ b`` of float32 matrices, or of as many on both sides. oneDNN must be loaded."""
+    """Return ``a @ b`` of float32 matrices, or of batches of equally many matrices. oneDNN must be loaded."""
     compute, made = _loaded[0].multiply, np.empty((*a.shape[:-1], b.shape[-1]), np.float32)
     if not compute(a, b, made):
         compute(np.ascontiguousarray(a), np.ascontiguousarray(b), made)
@@ -75,7 +75,7 @@ def fuse(program: bytes, width: int, rows: int, kinds: bytes, *arrays: np.ndarra
 
 
 def operations() -> tuple[str, ...]:
-    """Return the names of the operations of such programs, in the order of their numbers."""
+    """Return the names of the operations that ``fuse`` knows, in the order of their numbers."""
     return _loaded[0].operations()
 
 
@@ -84,7 +84,11 @@ _loaded: list[Any] = []
 
 
 def use_threads(n: int) -> None:
-    """Set the number of threads of a convolution. 0 means all of OpenMP's threads."""
+    """Set the upper limit for the threads of an op. 0 means no limit.
+
+    Without a limit an op uses all of XLA's threads in a program, and OpenMP's number of threads on the host. Products in
+    programs ignore the limit (``product.cc``).
+    """
     _threads[0] = n
     for library in _loaded:
         library.jtorch_onednn_use_threads(n)
@@ -133,7 +137,10 @@ def _installed() -> Path | None:
 
 @contextlib.contextmanager
 def _threads_that_sleep() -> Iterator[None]:
-    """Make OpenMP's threads sleep between convolutions, so that XLA's threads get the cores. OpenMP reads this when loaded."""
+    """Make OpenMP's threads sleep between convolutions, so that XLA's threads get the cores.
+
+    OpenMP reads ``OMP_WAIT_POLICY`` when it is loaded.
+    """
     if "OMP_WAIT_POLICY" in os.environ:
         yield
         return

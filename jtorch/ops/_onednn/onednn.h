@@ -77,7 +77,8 @@ inline std::shared_ptr<dnnl_primitive_attr> attributes() {
     dnnl_primitive_attr_t made;
     CHECKED(dnnl_primitive_attr_create, &made);
     auto found = owned(made, one.dnnl_primitive_attr_destroy);
-    CHECKED(dnnl_primitive_attr_set_scratchpad_mode, made, dnnl_scratchpad_mode_user);     // oneDNN's own belongs to one thread
+    // We allocate the scratchpad, since oneDNN's own scratchpad belongs to one thread.
+    CHECKED(dnnl_primitive_attr_set_scratchpad_mode, made, dnnl_scratchpad_mode_user);
     return found;
 }
 
@@ -128,7 +129,7 @@ class Scratch {
     char *const at;
 };
 
-// A cache by a row of numbers, for objects that take longer to make than to use.
+// A cache whose keys are rows of numbers, for objects that take longer to make than to use.
 template <typename T>
 class Kept {
   public:

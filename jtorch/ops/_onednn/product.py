@@ -16,9 +16,11 @@ from jax.extend.mlir.dialects import stablehlo
 from jtorch.ops._onednn import library
 
 LEAST_SIZE = 4          # Rows and columns. XLA is as fast for matrix-vector products.
-LEAST = 1_000_000       # Multiplications and additions of all products. Below this number XLA is as fast.
+LEAST = 1_000_000       # Multiplications and additions of all products of a batch. Below this number XLA is as fast.
 LEAST_OF_ONE = 100_000  # Multiplications and additions of each product of a batch.
-MOST_BESIDE = 1e8       # Multiplications and additions. Above this number XLA itself uses the cores that the caller leaves free.
+# Upper limit for the multiplications and additions of each product of a program that runs while its caller continues. Above the
+# limit XLA's own product uses the cores that the caller leaves free.
+MOST_BESIDE = 1e8
 LEAST_LENGTH, LEAST_LENGTH_ALONE = 8, 64        # terms of each sum, with and without help of other threads
 
 
@@ -154,7 +156,7 @@ def _sides(operation: Any) -> list[Side]:
 
 def _order(owner: Any) -> list[int] | None:
     """Return the permutation of a transposition, or None for other operations."""
-    operation = getattr(owner, "operation", None)       # a block owns arguments
+    operation = getattr(owner, "operation", None)       # the owner of a function's argument is a block
     if operation is None or operation.name != "stablehlo.transpose":
         return None
     return list(ir.DenseI64ArrayAttr(operation.attributes["permutation"]))

@@ -18,7 +18,7 @@ namespace jtorch {
 
 namespace ffi = xla::ffi;
 
-extern std::atomic<int> allowed;        // the most threads that an op may use; 0 means all (convolution.cc)
+extern std::atomic<int> allowed;        // upper limit for the threads of an op; 0 means no limit (set in convolution.cc)
 
 inline int64_t threads_of(const ffi::ThreadPool &pool) {
     int64_t most = allowed.load(), all = pool.num_threads();
@@ -97,7 +97,8 @@ class Shares {
         fault = why;
     }
 
-    // The other threads finish about now. If this thread waits for them, it continues, and no other thread has to.
+    // Waits briefly for the other threads, which finish about now. In a program this thread then runs the rest of the program.
+    // Otherwise the thread that finishes last runs it.
     void wait_a_little() const {
         for (int looks = 0; looks < PATIENCE && ended.load(std::memory_order_acquire) < count; looks++) relax();
     }

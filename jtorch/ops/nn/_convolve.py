@@ -201,7 +201,8 @@ def _subpixel_filters(x: jax.Array, weight: jax.Array, config: ConvConfig) -> ja
 _transposed = bilinear(_subpixel, library, _subpixel_filters)
 
 
-# XLA computes the gradient of the input with mostly zeros here. Patches of a vision transformer are an example.
+# If the stride is the filter size, XLA would compute the gradient of the input from mostly zeros. The patches of a vision
+# transformer are an example.
 def _side_by_side(x: jax.Array, weight: jax.Array, config: ConvConfig) -> jax.Array:
     """Return a convolution whose stride is the filter size, as a product of the filters with the input's patches."""
     out, kernel, dims = config.out_size(x.shape[2:], weight.shape[2:]), weight.shape[2:], len(weight.shape[2:])

@@ -83,7 +83,7 @@ def spread_sum(x: jax.Array, weight: jax.Array, config: ConvConfig, groups: int)
     for o in range(s.outputs):
         parts = []
         for some in _in_lots(places):
-            own = lax.optimization_barrier(x)        # the barrier adds gradients lot by lot
+            own = lax.optimization_barrier(x)        # the barriers make backward add gradients lot by lot
             own = own.reshape(s.images, groups, s.inputs, *s.size)
             parts += [frame.put((own * _each(filters[(slice(None), slice(None), o, slice(None), *place)], s)).sum(2), place)
                       for place in some]

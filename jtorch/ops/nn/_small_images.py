@@ -30,7 +30,7 @@ def _may_be_patched(weight: jax.Array) -> bool:
 
 
 def _is_mostly_filters(places: int, weight: jax.Array) -> bool:
-    """Return whether patches are much smaller than the filters, which need no transposition in products."""
+    """Return whether the patches are smaller than the filters, so that products should not transpose the filters."""
     return 2 * places <= weight.shape[0] and _may_be_patched(weight)
 
 
@@ -46,7 +46,7 @@ def _product_of_patches(x: jax.Array, weight: jax.Array, config: ConvConfig) -> 
 
 
 def _product_with_rows(x: jax.Array, weight: jax.Array, config: ConvConfig) -> jax.Array:
-    """Return the same product in the other order, whose gradient of the input does not transpose the filters."""
+    """Return ``_product_of_patches`` in the other order: its gradient of the input does not transpose the filters."""
     images, outputs, out = x.shape[0], weight.shape[0], config.out_size(x.shape[2:], weight.shape[2:])
     patches = config.met_by_all(x, weight.shape[2:]).reshape(images, weight[0].size, math.prod(out))
     made = jnp.swapaxes(patches, 1, 2).reshape(-1, weight[0].size) @ weight.reshape(outputs, -1).T

@@ -135,7 +135,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | tuple[i
     lengths, wanted = _lengths(input_lengths, "input_lengths", batch), _lengths(target_lengths, "target_lengths", batch)
     labels = _padded_targets(targets[None] if unbatched and targets.ndim == 1 else targets, wanted, batch)
     loss = -_log_likelihood(x, labels, lengths, wanted, blank)
-    # PyTorch returns the gradient by the logits of a preceding log_softmax, which adds each probability
+    # PyTorch returns the gradient by the logits of a preceding log_softmax. It has each probability as a further term.
     inside = (jnp.arange(x.shape[0])[:, None] < lengths[None])[..., None]
     total = jnp.sum(jnp.where(inside, jnp.exp(x), 0), axis=(0, 2))
     loss = loss + (total - lax.stop_gradient(total))

@@ -73,7 +73,7 @@ def pdist(input: Tensor, p: float = 2.0):
     check.require(p >= 0, "pdist only supports non-negative p values")
     first, second = np.triu_indices(input.shape[0], 1)
     difference = input[first] - input[second]
-    if p == math.inf:       # each of equal maxima gets the whole gradient here
+    if p == math.inf:       # in pdist each of equal maxima gets the whole gradient
         size = magnitude(difference)
         top = lax.stop_gradient(jnp.max(size, axis=1, keepdims=True, initial=0))
         return top[:, 0] + jnp.sum(jnp.where(size == top, size - lax.stop_gradient(size), 0), axis=1)

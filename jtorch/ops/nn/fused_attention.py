@@ -89,7 +89,8 @@ def _attended(plain: Plain, scale: float, causal: bool, *inputs: jax.Array) -> t
 
     def formula(*inputs: jax.Array) -> tuple[jax.Array, jax.Array]:
         *batch, heads, time, _ = inputs[0].shape
-        return plain(*inputs), jnp.zeros((math.prod(batch), heads, time), jnp.float32)      # ``plain`` has its own gradients
+        # Zeros serve as the sums, since ``_plain_gradients`` does not read them.
+        return plain(*inputs), jnp.zeros((math.prod(batch), heads, time), jnp.float32)
     return chosen(fused, formula, *inputs)
 
 
@@ -160,7 +161,7 @@ def _options(scale: float, causal: bool, x: jax.Array, interpret: bool) -> dict[
 
 @contextlib.contextmanager
 def _as_written() -> Iterator[None]:
-    """Set the JAX options that its kernels assume in the block, with TF32 products, which ``fits`` has checked."""
+    """Set the options that JAX's kernels assume within the block. ``fits`` has checked that float32 may use TF32 products."""
     with jax.enable_x64(False), jax.numpy_dtype_promotion("standard"), jax.default_matmul_precision("default"):
         yield
 

@@ -121,7 +121,7 @@ def _merged(taps: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _blend_bytes(x: jax.Array, axis: int, taps: np.ndarray, weights: np.ndarray) -> jax.Array:
-    """Do ``_blend`` of bytes in integers as PyTorch and Pillow do: 16-bit weights, rounding to bytes after each axis."""
+    """Return ``_blend`` of bytes, in integers as in PyTorch and Pillow: 16-bit weights, rounding to bytes after each axis."""
     weights = _merged(taps, weights)
     bits = next(b for b in range(23) if b == 22 or int(0.5 + weights.max() * (1 << (b + 1))) >= 1 << 15)
     scaled = weights * (1 << bits)

@@ -35,7 +35,7 @@ def _check_dtypes(input: jax.Array, weight: jax.Array, bias: jax.Array | None) -
 
 
 def _cpp_name(d) -> str:
-    """Return the C++ name of a dtype, such as ``long long``, for this message."""
+    """Return the C++ name of a dtype, such as ``long long``, for the error of ``_check_dtypes``."""
     return {"int64": "long long", "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
             "float32": "float", "float64": "double"}.get(dtypes.of_numpy(d).name, f"c10::{check.scalar_name(d)}")
 

@@ -34,7 +34,7 @@ def _affine(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, shap
 
 def _normalized(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, shape: tuple[int, ...], axes: tuple[int, ...],
                 eps: float, correction: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Do ``standardize`` with weight and bias reshaped to ``shape``. Empty inputs have nan statistics with gradients of 0."""
+    """Return ``standardize`` with weight and bias in ``shape``. Empty inputs have nan statistics with gradients of 0."""
     if not x.size:
         out, mean, var = standardize(x, None, None, axes, eps)
         return _affine(out, weight, bias, shape), mean, var

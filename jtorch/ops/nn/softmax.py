@@ -22,7 +22,7 @@ def _apply(fn: Callable, kernel: str, input: jax.Array, dim: int, dtype) -> jax.
     if not x.size:
         return x
     require_float(x, f"{kernel}_lastdim_kernel_impl" if axis == max(x.ndim - 1, 0) else f"{kernel}_kernel_impl")
-    if x.ndim == 0:     # JAX has no axis 0 here; the result depends on x so that gradients are 0, not absent
+    if x.ndim == 0:     # JAX's arrays of 0 dims have no axis 0. The result depends on x, so that gradients are 0, not absent.
         return fn(widen(x)[None], axis=0)[0].astype(x.dtype)
     return fn(widen(x), axis=axis).astype(x.dtype)
 
