@@ -4,12 +4,12 @@ from __future__ import annotations
 import sys as _sys
 import types as _types
 
-if _sys.argv[:2] == ["-m", "check"]:        # `python -m jtorch check` reads sources, which needs no JAX
+if _sys.argv[:2] == ["-m", "check"]:        # The command check needs no JAX, so it runs before the imports below.
     import jtorch.check as _check
     _check.run_if_asked()
     del _check, check  # type: ignore[name-defined]  # noqa: F821
-import jtorch._base.compat_path as _compat_path  # noqa: F401  (before all that lies there)
-import jtorch._base.libraries as _libraries  # noqa: F401  (before all that imports them)
+import jtorch._base.compat_path as _compat_path  # noqa: F401  (before the modules in the folder compat)
+import jtorch._base.libraries as _libraries  # noqa: F401  (before files that import jax, NumPy or SciPy)
 from jtorch import __future__ as __future__
 from jtorch import amp as amp
 from jtorch import autograd as autograd
@@ -137,7 +137,8 @@ _not_built.make_modules()
 _trees.register()
 _moved.register()
 
-# These names are both modules of this package and callables of torch. The callables are bound last, so they win.
+# tensor, device, dtype and no_grad are both modules of this package and callables of torch. The callables are bound last, so
+# ``torch.tensor`` is the function.
 tensor = _make_tensor
 device = _device_module.device
 dtype = _dtype_module.dtype

@@ -1,4 +1,4 @@
-"""The earlier name of ``jtorch._import_hook``, which environments import that an earlier version installed ``torch`` into."""
+"""The earlier name of ``jtorch._import_hook``. Environments into which an earlier version installed ``torch`` import it."""
 from __future__ import annotations
 
 from jtorch._import_hook import install as install

@@ -87,7 +87,7 @@ def nested_compile_region(fn: Any = None, *, options: Any = None, max_reuse_entr
 
 
 def is_compiling() -> bool:
-    """Return False: the program itself runs, and no trace of it. See torch.compiler.is_compiling."""
+    """Return False: torch.compile does not trace the user's code. See torch.compiler.is_compiling."""
     return False
 
 

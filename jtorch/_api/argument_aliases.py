@@ -39,7 +39,8 @@ def first_given(op: Op, name: str, given: Any, others: Sequence[Any] = ()) -> An
     values = frame.f_locals
     lacking = [f'"{p.name}"' for p in op.params if values.get(p.name) is MISSING
                and all([values.get(n, MISSING) is MISSING for n in NUMPY_NAMES.get(p.name, ())])]
-    what = f"required positional argument{'s' if len(lacking) == 1 else ''}"      # PyTorch has this plural too
+    # PyTorch writes "arguments" for one, and "argument" for several.
+    what = f"required positional argument{'s' if len(lacking) == 1 else ''}"
     raise TypeError(f"{op.name.split('.')[-1]}() missing {len(lacking)} {what}: {', '.join(lacking)}")
 
 
@@ -52,9 +53,9 @@ def in_old_order(function: Any, op: Op, values: dict[str, Any]) -> Any:
     given = [values[n] for n in names[:taken + 1]] + [by_name.pop(n) for n in ("beta", "alpha")
                                                       if isinstance(by_name.get(n), Tensor)]
     numbers = [v for v in given if not isinstance(v, Tensor)]
-    words = [p.name for p in op.params if p.kind == "number" and p.keyword_only][:len(numbers)]       # beta and alpha, value, …
+    words = [p.name for p in op.params if p.kind == "number" and p.keyword_only][:len(numbers)]       # such as beta, alpha
     tensors = [p.name for p in op.params if p.kind.startswith("tensor")]
-    stands_for_tensor = len(given) == 3 and len(numbers) == 2 and "alpha" not in by_name      # a number for the second tensor
+    stands_for_tensor = len(given) == 3 and len(numbers) == 2 and "alpha" not in by_name      # the second operand is a number
     if words == ["alpha"] and stands_for_tensor:
         first, alpha, second = given if op.name != "rsub" else (given[0], given[2], given[1])
         return function(first, second, alpha=alpha, **by_name)

@@ -22,7 +22,7 @@ class _Missing:
 MISSING = _Missing()
 GUARD = "_by_name_only"     # a parameter of generated functions: it is set if a call gives too many positional arguments
 NUMPY_NAMES = {"input": ("x", "a", "x1"), "other": ("x2",), "dim": ("axis",), "keepdim": ("keepdims",),
-               "split_size_or_sections": ("split_size",)}       # the method's name of the parameter
+               "split_size_or_sections": ("split_size",)}       # Tensor.split calls this parameter split_size
 OTHER_NAMES_OF_STATICS = {"axis", "keepdims", "split_size"}
 
 
@@ -103,7 +103,7 @@ _DIMS = "int | tuple[int, ...] | None"
 _NAMES = {"complex": "Number", "Scalar": "Number", **{kind: kind for kind in ("float", "bool", "str", "int", "Tensor")}}
 
 
-SECTIONS = "indices_or_sections"       # the bodies of functions with this parameter check its type
+SECTIONS = "indices_or_sections"       # the functions with this parameter check its type themselves
 
 
 def check_statics(op: Op, template: tuple) -> None:

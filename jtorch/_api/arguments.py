@@ -32,10 +32,10 @@ def operand_of(op: Op, name: str, position: int, given: Any, *others: Any):
     if isinstance(given, Tensor):
         return given, T
     if isinstance(given, np.generic):
-        given = float(given) if isinstance(given, np.bool_) else given.item()       # PyTorch accepts only Python's bools
+        given = float(given) if isinstance(given, np.bool_) else given.item()       # for PyTorch only Python's bools are bools
     wants_number = any(p.name == name and p.kind == "number" for p in op.params)
     if wants_number and isinstance(given, complex) and not given.imag and not op.creates:
-        given = given.real      # a real factor keeps real tensors real
+        given = given.real      # 2+0j must not make a real tensor complex
     for kind in (bool, int, float, complex):
         if isinstance(given, kind):
             return kind(given), NUMBERS[kind]       # type: ignore[arg-type]

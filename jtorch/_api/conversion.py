@@ -40,7 +40,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
         elif isinstance(a, (str, devices.device)) or (a.__class__ is int and device is None):
             device = a
         elif a.__class__ is bool:
-            flags.append(a)         # non_blocking, then copy
+            flags.append(a)         # the flags are non_blocking and copy, in this order
         elif a is not None:
             raise TypeError(f"to() received an invalid combination of arguments - got ({type(a).__name__}), but expected one of: "
                             "(torch.device device, torch.dtype dtype, ...)")

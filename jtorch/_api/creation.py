@@ -105,7 +105,7 @@ def _of_numbers(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     """Return Python numbers as an array, by NumPy if it agrees with PyTorch, else item by item."""
     try:
         array = np.array(data)
-    except ValueError:      # lengths differ
+    except ValueError:      # the sequences have different lengths
         return sequences.array_of(data, dtype)
     wanted = dtype or dtypes.of_python_kind(array.dtype.kind)
     if wanted is None or not (array.dtype.kind == "b" or wanted.np.kind == "b" or (
@@ -220,7 +220,7 @@ def _check_strides(array: np.ndarray | np.generic) -> None:
 
 
 def _sharing(ndarray: np.ndarray) -> Tensor:
-    ndarray = np.asarray(ndarray)       # NumPy's functions would give results of a subclass too, such as np.memmap.
+    ndarray = np.asarray(ndarray)       # a plain array, since functions of a subclass such as np.memmap return the subclass
     stride = tuple(s // ndarray.itemsize for s in ndarray.strides)
     span = extent(ndarray.shape, stride)
     dense = storage.contiguous_strides(ndarray.shape) == stride
@@ -373,7 +373,7 @@ def _of_exchanged(ext_tensor: Any) -> Tensor:
     if kind != 1:
         return from_jax(jax.dlpack.from_dlpack(ext_tensor))
     try:
-        with warned.silenced():     # NumPy takes memory without flags as read-only
+        with warned.silenced():     # NumPy makes memory without DLPack's flags read-only, of which from_numpy warns
             return from_numpy(np.from_dlpack(ext_tensor))
     except (RuntimeError, BufferError):     # NumPy lacks the dtype
         return _of_capsule(ext_tensor.__dlpack__())

@@ -20,7 +20,7 @@ from jtorch._api.names import put
 from jtorch.tensor import Tensor
 
 # A line for each function: its overloads, separated by "|". An argument is a name and a type; "?" allows None, "=" says that
-# it may be left out, and "*" that all further ones are given by name.
+# it may be left out, and "*" that all further arguments are given by name.
 SIGNATURES = """
 alpha_dropout: input Tensor, p float, train bool
 alpha_dropout_: input Tensor, p float, train bool
@@ -114,7 +114,7 @@ rand_like: input Tensor, *, generator any=, memory_format any=, dtype dtype?=, l
 randn_like: input Tensor, *, generator any=, memory_format any=, dtype dtype?=, layout any=, device any=, pin_memory bool?=,
     requires_grad bool=
 """
-# The same of Tensor's methods. "ints*" are given one by one or as one sequence.
+# The same for Tensor's methods. "ints*" are given one by one or as one sequence.
 METHODS = """
 set_: self Tensor | self Tensor, source storage | self Tensor, source storage, storage_offset int, size ints, stride ints=
 apply_: self Tensor, callable any
@@ -162,7 +162,7 @@ is_set_to: self Tensor, tensor Tensor
 type_as: self Tensor, other Tensor
 sparse_mask: self Tensor, mask Tensor
 """
-# Arguments that choose PyTorch's kernel, and that jtorch's function lacks.
+# Arguments of PyTorch's functions that only choose a kernel. jtorch's functions do not have them.
 LEFT_OUT = {("group_norm", "cudnn_enabled"), ("layer_norm", "cudnn_enable")}
 
 
@@ -269,7 +269,7 @@ def _own_name(name: str, declared: Sequence[Parameter], key: str) -> str:
 
 
 def checking(function: Callable, name: str, overloads: Sequence[Sequence[Parameter]]) -> Callable:
-    """Return the function with its arguments checked, and given by position where they may be."""
+    """Return a function that checks its arguments and passes them on, by position where that is possible."""
     only_a_tensor = len(overloads) == 1 and len(overloads[0]) == 1
 
     @functools.wraps(function)
@@ -307,7 +307,7 @@ def _call(function: Callable, declared: Sequence[Parameter], given: dict[str, An
 
 
 def bind() -> None:
-    """Put the checking functions in the place of those that check nothing."""
+    """Replace the functions and methods by those that check their arguments."""
     for space, lines in ((functions, SIGNATURES), (Tensor, METHODS)):
         made = {}
         for line in lines.strip().replace("\n    ", " ").splitlines():

@@ -12,7 +12,7 @@ _ONE = ("abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma l
         "sigmoid sign sin sinh sqrt tan tanh trunc").split()
 _TWO = "add sub mul div clamp_max clamp_min maximum minimum pow".split()
 _THREE = "lerp addcmul addcdiv".split()
-_OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max"}      # the ops for number operands
+_OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max"}      # maps an op to the op for operands that are numbers
 
 
 def _check(first: Any, others: Sequence[Any]) -> None:
@@ -39,7 +39,7 @@ def _one_by_one(tensors: Any, others: Sequence[Any], call: Callable) -> tuple:
 def _method(name: str, of_numbers: str | None) -> Callable:
     def call(t: Tensor, *args: Any, **kw: Any) -> Tensor:
         other = of_numbers is not None and not isinstance(args[0], Tensor)
-        if not other and name in ("maximum_", "minimum_"):      # Tensor has no such methods
+        if not other and name in ("maximum_", "minimum_"):      # Tensor has no methods maximum_ and minimum_
             return t.copy_(getattr(t, name[:-1])(*args, **kw))      # type: ignore[attr-defined,no-any-return]
         return getattr(t, of_numbers if other else name)(*args, **kw)       # type: ignore[arg-type,no-any-return]
     return call

@@ -242,4 +242,4 @@ def bind() -> None:
 
 __all__ = [*NAMES, "can_cast", "scalar_tensor"]
 
-del _Threads      # PyTorch's module has no such names
+del _Threads      # torch.functional, which _api/moved.py maps to this file, does not have this name.

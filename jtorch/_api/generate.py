@@ -52,7 +52,7 @@ from jtorch.tape import UnderivedNode, node_class
 from jtorch.tensor import Parameter, Tensor, with_grad, wrap
 
 _PLAIN = {int, str, type(None)}
-_FLAG = {*_PLAIN, bool}      # classes of bool parameters, where 1 means True
+_FLAG = {*_PLAIN, bool}      # classes of default arguments that a template contains unchanged
 _MARKS: dict[type, Any] = {Tensor: T, Parameter: T, **NUMBERS}
 
 
@@ -244,7 +244,7 @@ class _Writer:
         first = next((i for i, p in enumerate(self.op.params) if p.kind != "tensor"), -1) if self.op.warns is not None else -1
         for i, p in enumerate(self.op.params):
             here, mark, flat = getattr(self, f"_{p.kind}")(p, 0 if p.keyword_only else i + 1)
-            if i == first:      # tensors have been checked, other arguments are unchanged
+            if i == first:      # the warning sees checked tensors, and the other arguments as given
                 lines.append(self.warning())
             template.append(mark)
             if not growing and "flat" in "".join(here):

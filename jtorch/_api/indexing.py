@@ -372,7 +372,7 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
     """Do ``t[index] = value``."""
     if index.__class__ is int and isinstance(value, Tensor) and _is_row(t, index, value):
         check_inplace(value, tracked=False, once=False)
-        storage.count_write(value)      # only the version shows the write
+        storage.count_write(value)      # the row keeps its elements, so the write only counts as a new version
         return
     if _is_written(t, index, value):
         return
@@ -472,11 +472,11 @@ def _number_of(aval: engine.Aval, value: Any) -> Any:
     return None
 
 
-_SAFE = 1 << 62     # smaller numbers fit float32, float64 and int64
+_SAFE = 1 << 62     # numbers below this limit fit float32, float64 and int64
 
 
 def _lifted(value: Tensor) -> Tensor:
-    """Return a tensor made from a number, as modes with ``__torch_dispatch__`` see it."""
+    """Dispatch ``lift_fresh`` of a tensor made from a number to the modes; return its result, or ``value`` without a mode."""
     made = seam.aten.created("lift_fresh", {"self": value})
     return value if made is None else made
 

@@ -13,7 +13,7 @@ MODULES = tuple("""
     _prims_common _subclasses _tensor _utils accelerator compiler distributed distributions export futures fx hub jit
     library multiprocessing nested numa onnx overrides profiler quasirandom return_types sparse testing types
 """.split())
-_IN = {      # the modules of rarely used names
+_IN = {      # maps a module to the rarely used names that torch has from it
     "_C": "Graph PyTorchFileReader PyTorchFileWriter ScriptFunction ScriptObject StorageBase Value",
     "_api.checks": "_assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
                    "_check_tensor_all_with _check_type _check_value _check_with",
@@ -65,7 +65,7 @@ def load(name: str) -> Any:
         return sys.modules["jtorch"]
     if name in NAMES:
         return getattr(importlib.import_module(f"jtorch.{NAMES[name]}"), name)
-    if name.endswith("Type") and hasattr(importlib.import_module("jtorch._C"), name):      # TorchScript's types
+    if name.endswith("Type") and hasattr(importlib.import_module("jtorch._C"), name):      # such as IntType
         return getattr(importlib.import_module("jtorch._C"), name)
     if name in _BUILT:
         module, instead = _BUILT[name]

@@ -1,11 +1,11 @@
-"""Aliases of modules: old names in pickles, and PyTorch's names of modules that are elsewhere here."""
+"""Aliases of modules: old names in pickles, and PyTorch's names of modules that jtorch has under another name."""
 from __future__ import annotations
 
 import sys
 
 MOVED = {
     "creation": "_api.creation",            # old pickles of tensors name this module
-    "functional": "_api.functional",        # PyTorch's name
+    "functional": "_api.functional",        # PyTorch's name of this module
     "generator": "_base.generator",
     "hooks": "_nodes.hooks",
     "layouts": "_base.layout",

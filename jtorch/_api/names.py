@@ -46,7 +46,7 @@ def forget(space: dict[str, Any]) -> None:
 
 _FREE = object()
 
-# The in-place functions that PyTorch has besides the methods.
+# The in-place forms that PyTorch has as functions too. All others are only methods.
 IN_PLACE = {
     "torch": frozenset("""
         abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_

@@ -168,7 +168,8 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
             is_expanded(input.shape, input.stride()):
         return overridden.as_strided_scatter(input, src, size, stride, storage_offset, **({} if out is None else {"out": out}))
     numel = input.untyped_storage().nbytes() // input.element_size()
-    memory = functions.as_strided(input.detach(), (numel,), (1,), 0).clone()     # the rest of the storage is copied too
+    # As in PyTorch, the result has a copy of the whole storage.
+    memory = functions.as_strided(input.detach(), (numel,), (1,), 0).clone()
     offset = input.storage_offset() if storage_offset is None else storage_offset
     part = functions.as_strided(memory, size, stride, offset)
     if part.shape != src.shape:

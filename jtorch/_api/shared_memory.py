@@ -27,7 +27,8 @@ from jtorch.storage import Storage, sent
 from jtorch.tensor import Parameter, Tensor
 
 AVAILABLE = sys.platform != "win32"     # the platform can send file descriptors
-_ONE_DESCRIPTOR: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}     # else mmap duplicates it
+# From Python 3.13 on, mmap duplicates the file descriptor unless trackfd is False.
+_ONE_DESCRIPTOR: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 
 
 class Segment:
@@ -62,7 +63,7 @@ def _nameless_file() -> int:
         return os.dup(file.fileno())
 
 
-_storages: weakref.WeakValueDictionary[tuple[int, int], Storage] = weakref.WeakValueDictionary()    # keyed by segment
+_storages: weakref.WeakValueDictionary[tuple[int, int], Storage] = weakref.WeakValueDictionary()    # keys: Segment.key
 
 
 def share(s: Storage) -> None:

@@ -76,7 +76,8 @@ def overrides_of(cls: type) -> Any:
     found = getattr(cls, "__torch_function__", None)
     if found is None or getattr(found, "__func__", found) is disabled:
         return None
-    return None if getattr(found, "__module__", None) == "torch._tensor" else found     # PyTorch's tensors recurse
+    # The method of an installed PyTorch's tensors would call the function again without end.
+    return None if getattr(found, "__module__", None) == "torch._tensor" else found
 
 
 def overloaded(args: Iterable[Any]) -> list:
@@ -119,7 +120,7 @@ def ask(func: Callable, among: Iterable[Any], args: tuple, kwargs: dict) -> Any:
 
 
 def _of_layouts(among: Iterable[Any]) -> list:
-    """Return the arguments to ask while classes are switched off: sparse tensors, whose class is no user's."""
+    """Return the arguments to ask while users' classes are switched off: sparse tensors, whose classes are jtorch's."""
     return [] if state.layouts_off else [a for a in overloaded(relevant(among)) if getattr(a, "_is_of_layout", False)]
 
 
@@ -158,7 +159,8 @@ def _as_called(func: FunctionType, given: dict[str, Any]) -> tuple[tuple, dict]:
     spelled = ""        # the parameter whose values were given as separate arguments
     for p in parameters_of(as_written(func)).values():
         value = given[p.name]
-        if p.name == GUARD or p.name in OTHER_NAMES_OF_STATICS:     # its value is under the main name
+        # The value of another name of a parameter is under the parameter's main name.
+        if p.name == GUARD or p.name in OTHER_NAMES_OF_STATICS:
             by_name = True
         elif p.kind is p.VAR_POSITIONAL:
             args += value
@@ -429,7 +431,7 @@ def interception() -> Iterator[None]:
                     _divert_written()
 
 
-SPACES: dict[str, Any] = {}         # the namespaces whose functions can be taken over, by PyTorch's names
+SPACES: dict[str, Any] = {}         # maps PyTorch's name of a namespace to the namespace whose functions can be overridden
 IGNORED = set("is_grad_enabled is_inference_mode_enabled is_tensor is_storage typename save load seed initial_seed manual_seed "
               "get_default_dtype set_default_dtype set_default_device get_default_device set_default_tensor_type "
               "is_anomaly_enabled is_anomaly_check_nan_enabled vmap compiled_with_cxx11_abi init_num_threads broadcast_shapes "

@@ -86,7 +86,7 @@ class memory_format:
         return self.name        # pickles refer to ``torch.channels_last``
 
 
-MemoryFormat = memory_format        # the name in pickles of an earlier version
+MemoryFormat = memory_format        # the name in pickles of earlier versions of jtorch
 
 
 def bind() -> None:

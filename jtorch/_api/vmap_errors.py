@@ -20,13 +20,15 @@ def _dynamic(name: str) -> str:
             f"aten::{name}. {_REPORT}")
 
 
-OF_DYNAMIC_OPS = {      # maps dynamic ops to their errors; ``generate`` raises these before it reads values
+# Maps each dynamic op to its error, which generate.py raises before the op reads values.
+OF_DYNAMIC_OPS = {
     "nonzero": _dynamic("nonzero"), "argwhere": _dynamic("nonzero"), "unique": _dynamic("_unique2"),
     "unique_consecutive": _dynamic("unique_consecutive"),
     "nn.functional.one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes "
                              "argument.",
 }
-_DEPENDS = {        # maps other functions to their errors if a value decides about the result
+# Maps other functions to the errors that they raise in place of one in _ANY, which means that a sample's values are needed.
+_DEPENDS = {
     "where": _dynamic("where"), "masked_select": _MASK,
     "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
     "allclose": f"vmap over torch.allclose isn't supported yet. {_REPORT}",

@@ -22,7 +22,7 @@ from jtorch.storage import value_of
 from jtorch.tape import OpNode, counter_of, node_class
 from jtorch.tensor import Tensor, wrap
 
-has_nodes = False       # True once a node has kept tensors; gradients may then be tensors without values
+has_nodes = False       # True once a node has kept tensors. Gradients may then be tensors that have no value.
 
 
 def note_node() -> None:
@@ -121,7 +121,7 @@ def _saved(c: Call) -> tuple[int, ...]:
     return SAVED.get(c.op.name, (0,) if c.op.saves.result else ())
 
 
-# The results that PyTorch's nodes save, for ops that save none here.
+# Maps ops whose nodes save no result in jtorch to the numbers of the results that PyTorch's nodes save.
 SAVED = {"nn.functional.scaled_dot_product_attention": (0,), "nn.functional.group_norm": (1, 2)}
 
 
@@ -167,7 +167,7 @@ def given_history_of_write(c: Call, flat: Any, named: Named, name: str | None) -
     version = counter_of(target).version
     ask(named.func, named.args, named.kwargs)
     value = value_of(target)
-    storage.set_version(target, version)        # the second write below adds the history
+    storage.set_version(target, version)        # write_with_history below repeats the write, with its history
     node = None
     if storage.aval_of(target).is_inexact:
         node = make_node(c, flat, args if not c.op.saves.idempotent else [value]) if c.op.differentiable else \
@@ -184,7 +184,7 @@ def given_history_of_write(c: Call, flat: Any, named: Named, name: str | None) -
 
 
 def _tracked_write(c: Call, flat: Any, named: Named) -> Tensor:
-    """Do the same for a target whose class has ``__torch_dispatch__``."""
+    """Do the work of ``given_history_of_write`` if a tensor's class has ``__torch_dispatch__``."""
     target = flat[0]
     before = list(flat)
     edges = tuple([edge_of(t) if isinstance(t, Tensor) and requires_grad(t) else None for t in flat])

@@ -110,7 +110,7 @@ def call_writing(c: Call, flat: Any, targets: Any) -> Any:
     made = _decomposed(c, flat)
     if made is NotImplemented and c.op.name in operators.NAMES:
         made = call(c, flat)
-    if made is NotImplemented:      # None lets the caller dispatch the call without its writes, and then write the results
+    if made is NotImplemented:      # on None the caller dispatches the call without its writes, and then writes the results
         if has_taker(flat) and any([t is not None for t in targets]):
             raise NotImplementedError(f"{c.op.name} that writes to tensors of classes with __torch_dispatch__ is not built")
         return None
@@ -163,7 +163,7 @@ def call_out(c: Call, flat: Any, out: Any) -> Any:
     if not takes_over([*flat, *outs]):
         return None
     if mode.grad and any([isinstance(t, Tensor) and t.requires_grad for t in [*flat, *outs]]):
-        return None         # the ordinary call raises
+        return None         # the call without a mode raises the error for tensors that require grad
     named = operators.of_call(c, flat, out=outs)
     if named is None:
         return None
@@ -209,7 +209,7 @@ def below(record: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def decomposes(name: str) -> bool:
-    """Return whether the function of a composite operator of PyTorch dispatches other operators here too."""
+    """Return whether the function of a composite operator of PyTorch dispatches other operators in jtorch too."""
     op = _by_operator().get(name.removeprefix("aten::").partition(".")[0])
     return op is None or op in COMPOSITES or op in operators.NAMES
 

@@ -21,7 +21,7 @@ def exactly(name: str, given: dict[str, Any]) -> Named | None:
     return None if found is None else Named(func, *found)
 
 
-# Ops whose operator of the same name is a different function.
+# Ops for which no operator is used: PyTorch's operator of the same name is a different function.
 UNSEEN = {"stft", "istft", "unique", "histogramdd", "nn.functional.max_unpool2d", "nn.functional.max_unpool3d"}
 
 

@@ -1,4 +1,4 @@
-"""PyTorch's dtypes that no tensor can have here. They can be compared, listed and printed."""
+"""PyTorch's dtypes that no tensor of jtorch can have. They can be compared, listed and printed."""
 from __future__ import annotations
 
 from typing import Any, NoReturn

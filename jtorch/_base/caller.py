@@ -56,7 +56,7 @@ class _Files(dict[str, bool]):
     """A cache: maps a source file to True if it is the user's."""
 
     def __missing__(self, filename: str) -> bool:
-        if len(self) > MAX_FILES:       # generated code may have endlessly many names
+        if len(self) > MAX_FILES:       # generated code may have endlessly many file names
             self.clear()
         found = self[filename] = not filename.startswith(_NOT_THE_USERS)
         return found

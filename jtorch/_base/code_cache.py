@@ -31,7 +31,7 @@ def compiled(source: str, filename: str, module: str) -> CodeType:
 def _place(module: str) -> str | None:
     try:
         return importlib.util.cache_from_source(module) + ".made"
-    except NotImplementedError:     # this Python has no compiled files
+    except NotImplementedError:     # this Python writes no bytecode files
         return None
 
 

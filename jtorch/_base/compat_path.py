@@ -1,4 +1,4 @@
-"""Adds the folder compat to the package's path, so that ``compat/_C`` is the module ``jtorch._C``, when it is imported."""
+"""Importing this module adds the folder compat to the package's path. Then ``compat/_C`` is the module ``jtorch._C``."""
 from __future__ import annotations
 
 import os

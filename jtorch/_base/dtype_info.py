@@ -9,7 +9,7 @@ import numpy as np
 import jtorch.dtype as dtypes
 
 _PYTHON_TYPES = {float: dtypes.float64, complex: dtypes.complex128, int: dtypes.int64, bool: dtypes.bool_}
-_EPS = {"float8_e5m2fnuz": 0.125}  # PyTorch's value, which contradicts its definition of eps (0.25)
+_EPS = {"float8_e5m2fnuz": 0.125}  # PyTorch's value; by PyTorch's definition of eps it would be 0.25
 _MISSING = object()
 
 

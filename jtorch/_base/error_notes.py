@@ -31,7 +31,7 @@ UNDER_JIT = ("Under jax.jit values are not known. Choose with torch.where(condit
              "jax.jit out, since jtorch compiles what repeats.")
 COPY_FIRST = "Write y = y + 1 in place of y += 1, or y.clone() before the write: backward needs what was there."
 
-# Maps a library to the advice for its objects, given in place of tensors.
+# Maps a library to the advice for calls that get the library's objects in place of tensors.
 _INSTEAD = {
     "numpy": "NumPy's arrays become tensors by torch.from_numpy(array), or torch.as_tensor(array).",
     "jax": "JAX's arrays become tensors by torch.from_jax(array).",

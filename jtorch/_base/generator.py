@@ -117,7 +117,7 @@ class Generator:
         return Generator, (self._device,), (self.initial_seed(), offset, self.get_state())
 
     def __setstate__(self, state: tuple) -> None:
-        seed, _, raw = state        # an accelerator's state includes the offset
+        seed, _, raw = state        # the offset is not needed, since an accelerator's state includes it
         self.manual_seed(seed)
         self.set_state(raw)
 
@@ -136,7 +136,7 @@ def _place(given: Any) -> Device:
 def _key(seed: int) -> Any:
     import jax
 
-    with jax.enable_x64(True):          # else the key would take 32 bits of the seed
+    with jax.enable_x64(True):          # without 64 bits JAX would take only 32 bits of the seed
         return jax.random.key(seed - (1 << 64) if seed >> 63 else seed)
 
 

@@ -45,7 +45,7 @@ def _memory_of(bits: np.random.MT19937) -> np.ndarray:
 
 @cache
 def _memory_is_known() -> bool:
-    """Return whether NumPy's memory has the layout that ``_memory_of`` assumes, which NumPy does not guarantee."""
+    """Return whether NumPy's memory has the layout that ``_memory_of`` assumes. NumPy does not guarantee it."""
     bits = np.random.MT19937(0)
     bits.random_raw(5)
     state = bits.state["state"]
@@ -140,7 +140,7 @@ class Stream:
 
     def below(self, n: int, p: float) -> np.ndarray:
         """Return ``doubles(n) < p``. Comparing the high words decides most elements, which is faster."""
-        first, rest = divmod(math.ceil(math.ldexp(p, 53)), 1 << 32)     # exact: x < p if and only if its 53 bits are below this
+        first, rest = divmod(math.ceil(math.ldexp(p, 53)), 1 << 32)     # exact: x < p means that x's 53 bits are below this
         made = np.empty(n, bool)
         with self.lock:
             for at in range(0, n, _BLOCK):

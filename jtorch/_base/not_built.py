@@ -14,12 +14,12 @@ class NotBuiltError(NotImplementedError, AttributeError):
     """The error for a PyTorch name that is not built. ``hasattr`` returns False for the name."""
 
 
-# Maps each module to advice: an alternative, or the reason.
 _SPREAD = "In one process, jax.sharding spreads a computation over several devices."
 _QUANTIZED = "Quantized tensors are not built; torch.bfloat16 halves memory."
 _CHECKPOINTS = "torch.distributed.checkpoint.save and load keep what ranks share; state_dict.get_model_state_dict gives it whole."
 _GRAPHS = "There is no graph of a module to work on; jax.make_jaxpr of a function that calls it gives JAX's."
 _PARTS = "There is no graph of forward and backward to split; torch.compile and the engine compile both."
+# Maps each module to advice: an alternative, or the reason.
 MODULES = {
     "_decomp": "There is no table of decompositions; torch.compile takes functions as they are.",
     "_dynamo.backends": _PARTS,
@@ -59,7 +59,7 @@ MODULES = {
 }
 
 
-# What of a module works: names that say that the feature is absent.
+# Names of these modules that work: they say that the feature is absent.
 _NO_DEVICES = {"is_available": lambda: False, "is_initialized": lambda: False, "device_count": lambda: 0}
 _ANSWERS: dict[str, dict[str, Any]] = {
     "mps": _NO_DEVICES,
@@ -69,7 +69,7 @@ _ANSWERS: dict[str, dict[str, Any]] = {
     "utils.cpp_extension": {"CUDA_HOME": None, "CUDNN_HOME": None, "HIP_HOME": None, "ROCM_HOME": None,
                             "SYCL_HOME": None, "IS_HIP_EXTENSION": False},
 }
-# Names without a placeholder: packages look for them, and a PyTorch that was built without the feature does not have them.
+# Names that get no placeholder, since packages look for them to see whether PyTorch was built with the feature.
 _ABSENT = {("jtorch.distributed.rpc", "api")}
 
 

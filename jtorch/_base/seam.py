@@ -41,7 +41,7 @@ forward_view: Callable[[Any, Any], Any] | None = None
 forward_write: Callable[[Any, Any, Any], Any] | None = None
 
 # Dispatches calls, views, writes and backwards as PyTorch's operators. It is set while a thread has a mode with
-# ``__torch_dispatch__``, and once a class defines it. Its functions return None if nothing takes the call over.
+# ``__torch_dispatch__``, and once a class defines that method. Its functions return None if nothing takes the call over.
 aten: Any = None
 
 # Passes the values that a new node saves to the pack hook of ``saved_tensors_hooks``: (node, result).

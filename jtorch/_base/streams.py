@@ -6,7 +6,7 @@ from typing import Any
 from jtorch.device import accelerator_type, as_device
 from jtorch.device import device as _device
 
-STREAMS: dict[str, type[Stream]] = {}       # maps a device type to its own classes of streams and events
+STREAMS: dict[str, type[Stream]] = {}       # STREAMS and EVENTS map a device type to its classes of streams and events
 EVENTS: dict[str, type[Event]] = {}
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(_HERE)
 FOLDER = os.path.join(_HERE, "environment")      # This folder contains a package called torch, which calls ``install``.
-INSTALLER = "jtorch"        # The metadata's INSTALLER file has this content if the package is ours.
+INSTALLER = "jtorch"        # If a package called torch is ours, the file INSTALLER in its metadata has this content.
 
 
 class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -30,7 +30,7 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
         own = _own_spec(fullname)
-        # PyTorch has modules below this name that have no file here.
+        # PyTorch has modules below this name that have no file in jtorch.
         has_more = _paths is not None and fullname.partition(".")[2] in _paths.below
         is_package = own is None or own.submodule_search_locations is not None or has_more
         return importlib.machinery.ModuleSpec(fullname, self, is_package=is_package)
@@ -89,7 +89,8 @@ def install() -> None:
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
         del sys.modules[name]
     sys.modules["torch"] = sys.modules["jtorch"]
-    # These modules are not attributes of torch. The entries make import statements find them without setting attributes.
+    # torch.dispatch, torch.speedups and torch.tape are no attributes of torch. With these entries ``import torch.tape`` works
+    # and sets no attribute.
     sys.modules.update({f"torch.{part}": sys.modules[f"jtorch.{part}"] for part in ("dispatch", "speedups", "tape")})
     global _paths
     _paths = paths.install()
@@ -115,7 +116,8 @@ def install_in_children() -> None:
     """
     found = importlib.machinery.PathFinder.find_spec("jtorch", sys.path[1:])
     here = found is not None and found.origin is not None and os.path.dirname(os.path.abspath(found.origin)) == PACKAGE
-    folders = [FOLDER] if here else [FOLDER, os.path.dirname(PACKAGE)]     # The package was imported from the working directory.
+    # If jtorch was imported from the first entry of sys.path, such as the working directory, add the folder of jtorch.
+    folders = [FOLDER] if here else [FOLDER, os.path.dirname(PACKAGE)]
     given = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p not in folders]
     os.environ["PYTHONPATH"] = os.pathsep.join([*folders, *given])
     sys.path[1:] = [*folders, *[p for p in sys.path[1:] if p not in folders]]

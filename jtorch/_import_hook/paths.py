@@ -95,7 +95,7 @@ class Paths:
             self._register_home(thing, sys.modules.get(thing.__module__), home)
         line = vars(thing).get("__firstlineno__")
         thing.__module__ = home
-        # Python 3.13 removes this attribute of a class whose module changes; inspect.getsource reads it.
+        # Python 3.13 removes __firstlineno__ when __module__ is assigned. inspect.getsource needs the attribute.
         if line is not None:
             thing.__firstlineno__ = line        # type: ignore[union-attr]
 
@@ -117,7 +117,7 @@ class Paths:
             sys.modules[home] = made
 
     def _set_file(self, module: ModuleType, path: str) -> None:
-        """Give a module without a file the file of its classes, in which ``inspect.getsource`` then finds them."""
+        """Give a module without a file the file of its classes, so that ``inspect.getsource`` finds them."""
         file = self.files.get(_torch_name(path))
         if file is not None and "__file__" not in vars(module):
             module.__file__ = file

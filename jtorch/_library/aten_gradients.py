@@ -218,7 +218,7 @@ def _diagonal(grad: Any, input_sizes: Any, offset: int, dim1: int, dim2: int) ->
 
 @gradient("unfold_backward")
 def _unfold(grad: Any, input_sizes: Any, dim: int, size: int, step: int) -> Any:
-    exact = not (grad.is_floating_point() or grad.is_complex())       # such as a mask's gradient
+    exact = not (grad.is_floating_point() or grad.is_complex())       # integers or bools, such as the gradient of a mask
     given = grad.double() if exact else grad
     made = gradients(lambda t: t.unfold(dim, size, step), [given.new_zeros(tuple(input_sizes))], given)[0]
     return made.to(grad.dtype) if exact else made

@@ -115,7 +115,7 @@ def _wrap_tensor_autograd(input: Tensor) -> Tensor:
 
 def scatter_(output_tensors: Sequence[Tensor], input_tensors: Sequence[Sequence[Tensor]], process_group: Any, root_rank: int,
              async_op: bool = True, timeout: int = -1) -> tuple:
-    """Write each rank's tensor of those of the root."""
+    """Write to each rank's output tensor the tensor that the root has for this rank."""
     given = list(input_tensors[0]) if input_tensors else None
     work = distributed.scatter(output_tensors[0], given, root_rank, _group(process_group), async_op)
     return list(output_tensors), work

@@ -35,11 +35,11 @@ class Operator:
         self.tags: list = []
         self.kernels: dict[str, Callable] = {}
         self.fake: Callable | None = None
-        self.select: Callable | None = None     # returns the kernel for the arguments of an operator without tensors
+        self.select: Callable | None = None     # chooses the kernel of a call without tensors by its arguments
         self.vmap: Callable | None = None
-        self.formula: Callable | None = None    # records the call and runs it below autograd
+        self.formula: Callable | None = None    # the registered backward: records the call, and runs it below autograd
         self.rules: dict[Any, Callable] = {}    # rules of modes and classes with __torch_dispatch__, by class
-        self.writes: Callable | None = None     # counts a call's writes for autograd
+        self.writes: Callable | None = None     # increments the versions of the tensors that a call has written to
 
     def define(self, schema: FunctionSchema, tags: list, where: str) -> None:
         """Set the operator's schema."""
@@ -64,7 +64,7 @@ class Operator:
         return self.recorded(args, kwargs, key, tensors)
 
     def recorded(self, args: tuple, kwargs: dict, key: str, tensors: list) -> Any:
-        """Do the call's autograd step."""
+        """Run the autograd step of a call, and the steps below it."""
         if excluded.names >= AUTOGRAD:
             return self.below(args, kwargs, key)
         own = self.kernels.get(f"Autograd{key}") or self.kernels.get("Autograd")
@@ -88,7 +88,7 @@ class Operator:
         return found
 
     def below(self, args: tuple, kwargs: dict, key: str) -> Any:
-        """Do the call's device step, after autograd."""
+        """Run the device step of a call, after autograd."""
         if seam.aten is not None:
             made = seam.aten.below(self, args, kwargs)
             if made is not None:

@@ -25,7 +25,7 @@ SAME_FOR_SHARD = set("requires_grad_ is_floating_point is_complex is_signed elem
                    "untyped_storage storage_offset _version is_pinned is_nonzero_ __setstate__ is_tensor is_same_size_ "
                    "is_conj is_neg is_storage result_type get_device_module __cuda_array_interface__ has_names".split())
 
-# These functions consist of calls of methods, which run by their own rules.
+# The functions of nn.init consist of calls of Tensor's methods, and each method has a rule of its own.
 INITIALIZERS = {f for f in vars(init).values() if isinstance(f, FunctionType)}
 
 

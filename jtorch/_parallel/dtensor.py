@@ -49,7 +49,7 @@ class DTensor(Tensor):
     """
 
     _spec: Layout
-    _asked_by_all = False       # ``wrapped`` intercepts hand-written functions when it makes the first DTensor.
+    _asked_by_all = False       # see ``wrapped``: the first DTensor intercepts hand-written functions
 
     @classmethod
     def __torch_function__(cls, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:
@@ -362,4 +362,5 @@ def moved(t: DTensor, wanted: Placements) -> DTensor:
     return t._moved(wanted)
 
 
-add_safe_globals([_rebuilt, Layout, DeviceMesh, Shard, Replicate, Partial, _StridedShard])        # Files of DTensors name these.
+# Checkpoints of DTensors contain these names.
+add_safe_globals([_rebuilt, Layout, DeviceMesh, Shard, Replicate, Partial, _StridedShard])

@@ -83,7 +83,7 @@ def _use(modes: tuple) -> None:
     enabled, state.dtypes = modes
     for device_type in {*state.enabled, *enabled}:
         enable(device_type, device_type in enabled)
-    state.enabled = enabled     # Restore the order too.
+    state.enabled = enabled     # The loop may have changed the order of the device types.
 
 
 seam.modes.append((_of_thread, _use))

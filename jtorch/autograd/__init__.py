@@ -25,7 +25,7 @@ __all__ = ["Function", "NestedIOFunction", "Variable", "anomaly_mode", "backward
 def __getattr__(name: str) -> _Any:
     if name == "profiler":
         return _importlib.import_module("jtorch.autograd.profiler")
-    if name == "torch":         # PyTorch's file imports torch.
+    if name == "torch":         # PyTorch's file imports torch, so torch.autograd.torch exists.
         return _importlib.import_module("jtorch")
     raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")
 

@@ -1,4 +1,4 @@
-"""Distributed tensors in backward, which starts at this process's part and shows gradients of the whole tensor."""
+"""Distributed tensors in backward: it starts at this process's part, and shows gradients of the whole tensor."""
 from __future__ import annotations
 
 from typing import Any

@@ -75,8 +75,8 @@ class BackwardCFunction(Node, FunctionCtx):
     _inputs: list
     needs_input_grad: tuple[bool, ...] = ()
     runs_without_gradient = True
-    marked: Any = None  # Tells ``jvp`` which outputs are marked as not differentiable.
-    in_jvp = False      # True while the user's ``jvp`` runs, which reads ``saved_for_forward``.
+    marked: Any = None  # A list that says of each output whether the user marked it as not differentiable.
+    in_jvp = False      # True while the user's ``jvp`` runs: ``saved_tensors`` then returns ``saved_for_forward``.
 
     def __init__(self) -> None:
         super().__init__(())
@@ -316,7 +316,8 @@ def _in_place(cls: type[Function], args: tuple, kwargs: dict) -> tuple:
 
     """
     code = cls.forward.__code__
-    names = code.co_varnames[cls.setup_context is Function.setup_context:code.co_argcount]      # Skip ctx.
+    # Without setup_context the first parameter of forward is ctx.
+    names = code.co_varnames[cls.setup_context is Function.setup_context:code.co_argcount]
     for name in kwargs:
         if name not in names:
             raise TypeError(f"forward() got an unexpected keyword argument '{name}'")

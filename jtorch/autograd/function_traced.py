@@ -1,4 +1,4 @@
-"""Custom functions under JAX's transformations: ``jax.grad`` of code that applies one calls the user's backward."""
+"""Custom functions under JAX's transformations: ``jax.grad`` calls the user's backward."""
 from __future__ import annotations
 
 from typing import Any

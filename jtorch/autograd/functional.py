@@ -342,7 +342,7 @@ def _forward(func: Callable, inputs: Tensors) -> Any:
         is_out_tuple, outputs = _as_tuple(func(*given), "outputs", "jacobian")
         return outputs
     rows = jacfwd(called, tuple(range(len(inputs))))(*inputs)
-    return _as_given([_as_given(list(r), is_tuple) for r in rows], is_out_tuple)        # PyTorch returns lists here.
+    return _as_given([_as_given(list(r), is_tuple) for r in rows], is_out_tuple)        # As in PyTorch, rows are lists.
 
 
 def _check_strategy(create_graph: bool, strict: bool, vectorize: bool, strategy: str) -> None:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from jtorch.engine.timeline import Happening, Timeline
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg"]
-# The kinds of events to list. Records and departures have no duration.
+# The kinds of events to list. Records are left out, since they span the user's own code too, and departures, which have no
+# duration.
 SHOWN = ("call", "program", "compile", "catching up", "wait", "user", "collective")
 
 

@@ -224,7 +224,7 @@ def _renamed(grad_tensors: Any, grad_variables: Any) -> Any:
 
 
 def _is_plain(t: Any) -> TypeGuard[Tensor]:
-    """Return whether ``t`` is a loss as training loops have it, for which ``backward`` needs no further checks."""
+    """Return whether ``t`` is a plain loss: one real number with a node. ``backward`` needs no further checks for it."""
     if t.__class__ is not Tensor or t._node is None or t._base is not None or not t._requires_grad:
         return False
     aval = storage.aval_of(t)

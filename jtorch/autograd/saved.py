@@ -61,7 +61,7 @@ class Packed:
         pack, self.unpack = pair or mode.saved_hooks[-1]
         given, self.aval = alias(t), aval_of(t)
         version = tape.counter_of(given).version
-        hooks, mode.saved_hooks = mode.saved_hooks, ()      # Calls in the hook are not packed.
+        hooks, mode.saved_hooks = mode.saved_hooks, ()      # What calls in the hook save is not packed.
         try:
             with no_grad():
                 self.packed = pack(given)

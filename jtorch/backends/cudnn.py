@@ -31,7 +31,7 @@ class _Rnn(Settings):
 
 
 def _allow_tf32(allowed) -> None:
-    _flags.check_bool("set_allow_tf32_cublas", allowed)     # PyTorch's error has this name too.
+    _flags.check_bool("set_allow_tf32_cublas", allowed)     # PyTorch's error also names cublas.
     precision.allow_tf32_of_cudnn(allowed)
 
 

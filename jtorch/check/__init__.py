@@ -15,7 +15,7 @@ def run_if_asked() -> None:
 
     Python imports a package before its ``__main__``; ``sys.argv`` begins with ``-m`` until then.
     """
-    started = sys.orig_argv[len(sys.orig_argv) - len(sys.argv)]      # the module, or `-mmodule`
+    started = sys.orig_argv[len(sys.orig_argv) - len(sys.argv)]      # the module's name: `jtorch` or `-mjtorch`
     if started in ("jtorch", "-mjtorch") and is_command(sys.argv[1]):
         from jtorch.check.command import main
         sys.exit(main(sys.argv[2:]))

@@ -22,7 +22,7 @@ _HEADS = {
     "unknown": "Not of PyTorch {version}",
 }
 _WORDS = {"missing": "missing", "refused": "refused", "differs": "different", "nothing": "without effect", "guarded": "guarded"}
-_SHORT = ("guarded", "device", "unknown")       # without --all only the names are shown, and no places
+_SHORT = ("guarded", "device", "unknown")       # the kinds whose places are shown only with --all
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:

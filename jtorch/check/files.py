@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-# Folders that hold other people's code, or what tools have made.
+# Folders with other people's code, or with files that tools have generated.
 SKIPPED = {"__pycache__", "site-packages", "node_modules", "build", "dist", "venv", "env", ".git", ".venv", ".tox", ".eggs"}
 _MAGIC = re.compile(r"^\s*[%!?]|^.*\?\s*$")
 
@@ -82,7 +82,7 @@ def parse(text: str) -> ast.Module | None:
     """Return a text's syntax tree; None if it is not Python of this version."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")         # the text's strings may have invalid escapes
+            warnings.simplefilter("ignore")         # Python warns of invalid escapes in strings
             return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

@@ -35,7 +35,7 @@ def of_handlers(node: ast.Try) -> bool:
 
 
 def suppresses(node: ast.expr) -> bool:
-    """Return whether a context manager is ``suppress`` of such an error."""
+    """Return whether a context manager is ``contextlib.suppress`` of an error that a missing name raises."""
     if not isinstance(node, ast.Call) or not _names(node.func) & {"suppress"}:
         return False
     return any(_names(a) & (_OF_NAMES | _OF_ANYTHING) for a in node.args)

@@ -13,7 +13,7 @@ from typing import Any
 from jtorch.check.statements import STATEMENTS, Statement
 
 FOLDER = Path(__file__).parent
-_OPEN = {"torch.ops", "torch.classes"}          # operators are registered while a program runs
+_OPEN = {"torch.ops", "torch.classes"}          # programs register operators and classes, so further names may exist
 DEVICES = ("torch.mps", "torch.xpu", "torch.mtia")
 
 

@@ -10,7 +10,7 @@ from jtorch.check import files, reading
 from jtorch.check.known import Known, Verdict
 from jtorch.check.statements import REFUSED, Statement, instead_of
 
-MAX_STEPS = 6           # re-exports that are followed from file to file
+MAX_STEPS = 6           # the number of re-exports that are followed from file to file
 _FROM = re.compile(r"^\s*from\s+\.*([\w.]*)\s+import\b", re.MULTILINE)
 _MARKS = ("torch", "import *")
 
@@ -88,7 +88,7 @@ def check(paths: Iterable[Path]) -> Report:
 
 
 def _importing(loaded: list[files.Source], marked: list[files.Source], results: list[_Read]) -> list[files.Source]:
-    """Return the files without the word torch that import from a file which has imported something of it."""
+    """Return the files without the word torch that import from a file which exports names of torch."""
     names = {r.source.module.removesuffix(".__init__").rpartition(".")[2] for r in results if r.result and r.result.exports}
     rest = set(loaded) - set(marked)
     return [s for s in loaded if s in rest and any(m.rpartition(".")[2] in names for m in _FROM.findall(s.text))]

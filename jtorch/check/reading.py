@@ -49,7 +49,7 @@ class Facts:
 
     functions: frozenset[str]
     methods: frozenset[str]
-    members: frozenset[str]         # attributes that some class lacks; uses of other attributes are not noted
+    members: frozenset[str]         # the only attributes of objects whose uses are noted
     modules: frozenset[str] = frozenset()       # the project's own modules
 
 
@@ -387,7 +387,7 @@ class _Reader:
             self.depth -= 1
 
     def kinds(self, node: ast.expr, scope: Scope) -> list[str] | None:
-        """Return the classes that an expression's value is certainly of; None if that depends on what is being asked."""
+        """Return the classes that an expression's value is certainly of; None if they depend on a search in progress."""
         if self.depth > 8:
             return []
         self.depth += 1
@@ -410,7 +410,7 @@ class _Reader:
     def _kinds_of_name(self, name: str, scope: Scope) -> list[str] | None:
         bound = scope.find(name) or []
         if id(bound) not in self.known:
-            self.known[id(bound)] = None        # during the search, so that `x = x + 1` adds nothing to it
+            self.known[id(bound)] = None        # a search is in progress, so `x = x + 1` adds no type to the types of x
             found = [kinds for b in bound if (kinds := self._kinds_of(b)) is not None]
             self.known[id(bound)] = sorted({kind for kinds in found for kind in kinds}) if found and all(found) else []
         return self.known[id(bound)]

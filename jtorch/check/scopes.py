@@ -35,7 +35,7 @@ class Scope:
         self.elsewhere: set[str] = set()        # names that `global` or `nonlocal` declares
 
     def bind(self, name: str, bound: Bound) -> None:
-        """Add a binding; a ``global`` name gets it in the scope that has it."""
+        """Add a binding. A name that is declared ``global`` or ``nonlocal`` gets the binding in an outer scope."""
         scope = self
         while name in scope.elsewhere and scope.parent is not None:
             scope = scope.parent

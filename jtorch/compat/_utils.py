@@ -85,7 +85,7 @@ def _is_privateuse1_backend_available() -> bool:
 
 
 def is_compiling() -> bool:
-    """Return False: the program itself runs, and no trace of it."""
+    """Return False: torch.compile does not trace the user's code."""
     return False
 
 

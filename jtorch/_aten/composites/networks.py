@@ -237,7 +237,7 @@ def recurrent(mode: str, input: Any, hx: Sequence, params: Sequence, has_biases:
     if not takes_over(given) or (mode == "lstm" and not has_taker(given)):
         return None
     if mode == "lstm" and len(params) % (2 + 2 * has_biases):
-        return None         # an LSTM with projections
+        return None         # the rule has no step for an LSTM with projections
     return _by_steps(mode, input, hx, params, has_biases, num_layers, dropout, bidirectional, batch_first)
 
 

@@ -67,7 +67,7 @@ def _squeeze(c: Context, g: Any) -> Any:
 
 @unary("expand", "expand_as", "broadcast_to")
 def _expand(c: Context, g: Any) -> Any:
-    return g        # ``_fitted`` sums gradients of broadcast arguments
+    return g        # ``backwards._fitted`` sums gradients of broadcast arguments
 
 
 @unary("unfold")

@@ -101,7 +101,7 @@ def _content(value: Any) -> Any:
 
 
 def stateful(state_dict: dict[str, Any]) -> dict[str, Any]:
-    """Replace objects that have a state dict by it."""
+    """Replace objects that have a state dict by their state dicts."""
     return {k: v.state_dict() if is_stateful(v) else v for k, v in state_dict.items()}
 
 

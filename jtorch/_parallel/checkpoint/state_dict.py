@@ -157,7 +157,7 @@ def set_model_state_dict(model: Module, model_state_dict: dict[str, Any], *, opt
 
 
 def _by_names(model: Module, given: dict) -> dict[str, Any]:
-    """Return a state dict by names, also for one by submodules."""
+    """Return a state dict by names. Its given form may also map each submodule to the submodule's state dict."""
     if not given or not isinstance(next(iter(given)), Module):
         return given
     warned.warn("Passing model_state_dict as a ``Dict[nn.Module, Dict[str, Any]]``is deprecated and will be removed in 2.5. If "
@@ -180,7 +180,7 @@ def _distributed(given: dict[str, Any], targets: dict[str, Any], options: StateD
 
 
 def _from_first(value: Any, told: Any, target: Any) -> Any:
-    """Return the first rank's value on each rank: of a tensor of one or more dims, this rank's shard."""
+    """Return the first rank's value on each rank. Of a tensor with one or more dims, return this rank's shard."""
     if not (isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], dtype)):
         return told
     whole = value.detach().contiguous() if dist.get_rank() == 0 else empty(told[0], dtype=told[1])

@@ -26,9 +26,9 @@ class _State:
 
     def __init__(self, modules: list[Module], group: ParameterGroup, reshards: bool | None, policy: MixedPrecisionPolicy):
         self.modules, self.group, self.reshards, self.policy = modules, group, reshards, policy
-        self.to_run: list[Module] = []      # These modules have not run their forward since the parameters were gathered.
+        self.to_run: list[Module] = []      # The modules that have not run their forward since the parameters were gathered.
         inner = [m._fsdp for root in modules for m in root.modules() if isinstance(m, FSDPModule)]
-        # These inner states belong to several modules each.
+        # The inner states that belong to several modules each. Some of these modules may not run in a forward.
         self.together = list(dict.fromkeys([s for s in inner if len(s.modules) > 1]))
         self.is_root = True
         self.depth = 0

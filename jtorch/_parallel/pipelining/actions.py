@@ -13,7 +13,7 @@ class _ComputationType(str, Enum):      # noqa: UP042  (messages contain the cla
 
     FORWARD = "F"
     BACKWARD_INPUT = "I"            # Computes the gradients of a stage's inputs only.
-    BACKWARD_WEIGHT = "W"           # Computes the gradients of its parameters, later.
+    BACKWARD_WEIGHT = "W"           # Computes the gradients of a stage's parameters, later.
     UNSHARD = "UNSHARD"
     RESHARD = "RESHARD"
     SEND_F = "SEND_F"
@@ -70,7 +70,7 @@ class _Action(NamedTuple):
 
     @property
     def parts(self) -> tuple[_Action, ...]:
-        """The actions that it consists of; itself, for most."""
+        """The actions of an overlapped action. Other actions consist of themselves."""
         return (self,) if self.sub_actions is None else self.sub_actions
 
     @staticmethod

@@ -126,7 +126,7 @@ def _simulate_comms_compute(pipeline_order: Mapping[int, Sequence[_Action | None
         if all(made[rank][-1] is None for rank in left):
             raise ValueError("Schedule is not progressing")
         for rank in [r for r, actions in left.items() if actions and made[r][-1] is None]:
-            if may_run(left[rank][0]):      # An action that a later rank has run in this step allows it.
+            if may_run(left[rank][0]):      # A later rank's action in this step may have made it possible.
                 made[rank][-1] = run(rank)
     return made
 

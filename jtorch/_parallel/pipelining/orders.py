@@ -35,7 +35,7 @@ def one_forward_one_backward(ranks: int, microbatches: int) -> Order:
     def of(rank: int) -> Actions:
         ahead = ranks - 1 - rank
         made: Actions = [*_all(rank, FORWARD, ahead)]
-        for i in range(microbatches - ahead):       # PyTorch's list omits microbatch 0 on the last rank.
+        for i in range(microbatches - ahead):       # On the last rank PyTorch's forwards begin with microbatch 1, not 0.
             made += [_Action(rank, FORWARD, max(ahead, 1) + i), _Action(rank, FULL_BACKWARD, i)]
         return made + [_Action(rank, FULL_BACKWARD, i) for i in range(max(microbatches - ahead, 0), microbatches)]
     return {rank: of(rank) for rank in range(ranks)}
@@ -127,7 +127,7 @@ class Interleaved:
 
 
 def _with_bubbles(order: Order, stages: int) -> Order:
-    """Insert None where an action would precede one of another rank that it needs, if all actions take equally long."""
+    """Insert None where a rank has to wait for another rank's action, if all actions take equally long."""
     made: Order = {rank: [] for rank in order}
     at, seen = dict.fromkeys(order, 0), set[_Action]()
     while True:

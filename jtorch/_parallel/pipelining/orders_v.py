@@ -102,7 +102,7 @@ def _dual_pipe_v(rank: int, ranks: int, microbatches: int) -> list[_Action | Non
         w.add_weight()
         w.add(up, FORWARD)
     for i in range(microbatches - 2 * ranks + rank + 1):
-        if i == 0 and rank == ranks - 1:        # Separate actions here let other ranks wait less.
+        if i == 0 and rank == ranks - 1:        # PyTorch separates this pair, so that other ranks wait less.
             w.add(down, FORWARD)
             w.add_input(up, whole=True)
         else:

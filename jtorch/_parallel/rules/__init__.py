@@ -1,4 +1,4 @@
-"""Sharding rules. RULES maps a function to its rule, and HANDLERS maps one to a replacement."""
+"""Sharding rules. RULES maps a function to its rule. HANDLERS maps a function to a replacement."""
 from __future__ import annotations
 
 from jtorch._parallel.rules import elementwise, making, matrices, normalization, reductions, shapes, views

@@ -8,7 +8,8 @@ from jtorch._parallel.rules.arguments import RULES, dtensors, handler
 from jtorch.ops.registry import OPS
 from jtorch.tensor import Tensor
 
-# Arguments that may be Partial: both of a sum, one of a product, the dividend of a quotient.
+# Ops whose result is Partial if their arguments are: both arguments (_BOTH), or the only one (_ONE). See _linear for products
+# and quotients.
 _BOTH = {"add", "sub", "rsub", "subtract"}
 _ONE = {"neg", "negative", "positive", "clone", "contiguous", "to", "float", "double", "half", "bfloat16", "type", "detach",
         "alias", "real", "type_as"}
@@ -32,7 +33,7 @@ def broadcast_labels(shapes: list[tuple[int, ...]]) -> tuple[list[tuple], tuple]
 
 def elementwise(func: Any, args: tuple, kwargs: dict) -> Rule:
     """Return the rule of an elementwise op."""
-    from jtorch._parallel.calls import name_of  # The module calls imports the rules, so this import is late.
+    from jtorch._parallel.calls import name_of  # late, because ``calls`` imports this module
     given = dtensors(args, kwargs)
     ins, out = broadcast_labels([t._spec.shape for t in given])
     return Rule(ins, [out], linear=_linear(name_of(func), args, kwargs, len(given)))

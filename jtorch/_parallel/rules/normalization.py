@@ -76,7 +76,7 @@ def _each(func: Any, x: DTensor, target: DTensor, ignored: int) -> DTensor:
     split = [i for i, p in enumerate(x._spec.placements) if p == Shard(dim)]
     if _state["over_classes"] and split and func.__name__ == "cross_entropy":
         return _each_of_parts(x, target, ignored, dim, split)
-    from jtorch._parallel.calls import by_rule  # The module calls imports the rules, so this import is late.
+    from jtorch._parallel.calls import by_rule  # late, because ``calls`` imports this module
     labels = tuple([d for d in range(len(x._spec.shape)) if d != dim])
     full = tuple([None if d == dim else d for d in range(len(x._spec.shape))])
     return by_rule(func, Rule([full, labels], [labels]), (x, target), {"ignore_index": ignored, "reduction": "none"})

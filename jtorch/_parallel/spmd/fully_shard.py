@@ -57,7 +57,7 @@ def _dim_to_cut(t: Tensor, mesh: DeviceMesh) -> int | None:
 class SPMDGroup:
     """Parameters that are gathered together, and the conversion of their module's inputs and outputs."""
 
-    sync = all_reduce = True        # A gradient is always that of the whole batch.
+    sync = all_reduce = True        # Setting these has no effect: a gradient is always that of the whole batch.
 
     def __init__(self, params: list[SPMDParameter], mesh: DeviceMesh, policy: MixedPrecisionPolicy):
         self.params, self.mesh, self.policy = params, mesh, policy

@@ -5,4 +5,4 @@ from jtorch.overrides import TorchFunctionMode
 
 
 class TransformGetItemToIndex(TorchFunctionMode):
-    """A block in which ``t[i]`` accepts a batched index, which it always does here."""
+    """A block in which ``t[i]`` accepts a batched index. It changes nothing, since jtorch always accepts one."""

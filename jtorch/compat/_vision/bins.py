@@ -46,9 +46,9 @@ def _greatest(image: Any, down: Any, across: Any) -> tuple[Any, Any]:
     """Return each bin's greatest element in one region, and its first index; 0 and -1 for an empty bin."""
     height, width = image.shape[1:]
     least = jnp.asarray(-jnp.inf, image.dtype)
-    rows = jnp.where(down[:, None, :, None], image[None], least)               # bin, channel, y, x
+    rows = jnp.where(down[:, None, :, None], image[None], least)               # dims: row of bins, channel, y, x
     best, y = rows.max(2), rows.argmax(2)
-    columns = jnp.where(across[None, :, None, :], best[:, None], least)        # bin, bin, channel, x
+    columns = jnp.where(across[None, :, None, :], best[:, None], least)        # dims: row of bins, column of bins, channel, x
     greatest = columns.max(-1)
     places = y[:, None] * width + jnp.arange(width)[None, None, None]
     first = jnp.where((columns == greatest[..., None]) & across[None, :, None, :], places, height * width).min(-1)

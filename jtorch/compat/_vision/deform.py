@@ -45,7 +45,7 @@ def _deform(input: Any, weight: Any, offset: Any, mask: Any, bias: Any, geometry
     moved = offset.reshape(images, parts, *kernel, 2, *out)
     y, x = y0.astype(input.dtype)[None, None] + moved[:, :, :, :, 0], x0.astype(input.dtype)[None, None] + moved[:, :, :, :, 1]
     by_part = input.reshape(images, parts, channels // parts, height, width)
-    columns = jax.vmap(jax.vmap(_sampled))(by_part, y, x)              # image, part, channel, ky, kx, y, x
+    columns = jax.vmap(jax.vmap(_sampled))(by_part, y, x)              # dims: image, part, channel, ky, kx, y, x
     if use_mask:
         columns = columns * mask.reshape(images, parts, 1, *kernel, *out)
     columns = columns.reshape(images, groups, channels // groups, *kernel, *out)
