@@ -89,7 +89,7 @@ def as_dtype(given, caller: str) -> dtype | None:
     if given.__class__.__hash__ is not None and given in _OF_PYTHON:
         return _OF_PYTHON[given]
     if isinstance(given, dtype):
-        return given.np     # Reading ``np`` of a dtype that no tensor can have raises.
+        return given.np     # This is a dtype that no tensor can have. Reading its ``np`` raises.
     raise TypeError(f"{caller}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}")
 
 

@@ -193,7 +193,7 @@ def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
 
 
 def enable_reentrant_dispatch() -> Any:
-    """Inside ``__torch_function__`` of a class: lets what is called ask again.
+    """Return a block inside ``__torch_function__`` in which functions dispatch to classes and modes again.
 
     See torch.overrides.enable_reentrant_dispatch.
     """

@@ -69,7 +69,7 @@ class SobolEngine:
         if n <= 0:
             return np.zeros((0, self.dimension), np.int64)
         count = np.arange(generated, generated + n)
-        # the lowest zero bit: the Gray code flips this direction
+        # Each point differs from the last one by the direction number of the lowest zero bit of ``count``.
         changed = np.log2(~count & (count + 1)).astype(np.int64)
         steps = self.sobolstate.numpy().T[changed]
         steps[0] ^= self.quasi.numpy()

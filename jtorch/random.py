@@ -62,7 +62,7 @@ _accelerators: dict[devices.device, Generator] = {}
 
 
 class _Here(threading.local):
-    cpu = default_generator         # a DataLoader's worker thread has its own generator
+    cpu = default_generator         # ``use_in_thread`` gives a DataLoader's worker thread a generator of its own
 
 
 _here = _Here()
@@ -456,7 +456,7 @@ def randint_like(input: Tensor, *args: int, dtype=None, layout=None, device=None
 
 
 def _limits(args: tuple, kw: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the limits that ``randint_like`` is given; TypeError where they are not."""
+    """Return the limits from the arguments of ``randint_like``; TypeError if they do not fit."""
     names = ("low", "high") if len(args) + len(kw) > 1 else ("high",)
     given = dict(zip([n for n in names if n not in kw], args, strict=False), **kw)
     if given.keys() != set(names) or len(args) + len(kw) != len(names):
@@ -526,7 +526,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 @sample_random.of_parameters
 def _multinomial_of_rows(input: Tensor, num_samples: int, replacement: bool, *, generator: Generator | None,
                          out: Tensor | None) -> Tensor:
-    """Draw indices for tables of any number of dims, whose last dim has the probabilities."""
+    """Draw indices with the probabilities along the last dim of a tensor of any number of dims."""
     if input.dim() > 2:
         rows: Any = input.reshape(-1, input.shape[-1])      # type: ignore[attr-defined]
         made: Any = _multinomial_of_rows(rows, num_samples, replacement, generator=generator, out=out)

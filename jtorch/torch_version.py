@@ -29,7 +29,7 @@ def _key(text: str) -> tuple:
     numbers = [int(part) for part in release.split(".")]
     while numbers and numbers[-1] == 0:
         numbers.pop()
-    unfinished = 0 if dev is not None and phase is None and post is None else 4  # 1.0.dev comes before 1.0a
+    unfinished = 0 if dev is not None and phase is None and post is None else 4  # 1.0.dev1 comes before 1.0a1
     pre = (_PHASES[phase.lower()] if phase else unfinished, int(phase_number or 0))
     return (tuple(numbers), pre, -1 if post is None else int(post or 0),
             float("inf") if dev is None else int(dev or 0), _local_key(local))

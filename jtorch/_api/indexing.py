@@ -507,7 +507,8 @@ def _is_fitting_mask(t: Tensor, index: Any) -> bool:
 def _assign(viewed: Tensor, value: Tensor) -> None:
     size = tuple(viewed.shape)
     value = _fitting(value, size)
-    if value._storage is viewed._storage and tuple(value.shape) != size:    # strides decide whether they overlap, even for size 1
+    # As PyTorch does, expand before the check for overlaps, which depends on the expanded tensor's strides.
+    if value._storage is viewed._storage and tuple(value.shape) != size:
         value = value.view(value.shape).expand(size)        # type: ignore[attr-defined]
     copy_(viewed, value)
 

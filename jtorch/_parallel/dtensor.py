@@ -49,7 +49,7 @@ class DTensor(Tensor):
     """
 
     _spec: Layout
-    _asked_by_all = False       # see ``wrapped``: the first DTensor intercepts hand-written functions
+    _asked_by_all = False       # ``wrapped``, not this definition, intercepts hand-written functions
 
     @classmethod
     def __torch_function__(cls, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:

@@ -18,7 +18,7 @@ from jtorch.distributed.sparse_sum import sum_of_sparse
 from jtorch.distributed.work import Work, done
 from jtorch.tensor import Tensor
 
-# Names under which PyTorch's profiler shows functions whose event has another name.
+# Maps functions to the names under which PyTorch's profiler shows them, if these differ.
 _SHOWN_AS = {"all_reduce_coalesced": "all_reduce", "all_gather_coalesced": "all_gather", "all_to_all_single": "all_to_all"}
 
 
@@ -39,12 +39,12 @@ def _begin(group: Any, name: str, do: Callable[[ProcessGroup], Any], async_op: b
     if pg is None:
         return None
     run = with_event(_SHOWN_AS.get(name, name), sent, lambda: do(pg))
-    if pg.world.runtime is not None:    # One thread starts all programs of the job, in the order of all ranks.
+    if pg.world.runtime is not None:    # The lane is not used: one thread has to start all programs of the job, in one order.
         engine.end()
         run()
         return done(result) if async_op else None
     if async_op:
-        engine.end()    # Ends the trace here, because the lane's thread would run the deferred calls one by one.
+        engine.end()    # End the trace in this thread, because the lane's thread would run the deferred calls one by one.
         return Work(pg.lane.submit(run), result)
     pg.lane.run(run)
     return None

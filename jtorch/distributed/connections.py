@@ -49,7 +49,7 @@ class Connections:
         threading.Thread(target=self._accept, name="jtorch connections", daemon=True).start()
 
     def _accept(self) -> None:
-        with contextlib.suppress(OSError):      # The socket was closed.
+        with contextlib.suppress(OSError):      # ``close`` has closed the socket.
             while True:
                 made, _ = self._socket.accept()
                 threading.Thread(target=self._greet, args=(made,), daemon=True).start()
@@ -65,7 +65,7 @@ class Connections:
             with self._news:
                 self._arrived[int(rank), purpose.decode()] = link
                 self._news.notify_all()
-        except Exception:       # Nothing of a peer that fails the challenge is trusted.
+        except Exception:       # Drop a peer that fails the challenge, sends a wrong greeting or is late.
             link.close()
 
     def to(self, rank: int, purpose: str) -> Connection:
@@ -73,7 +73,8 @@ class Connections:
         found = self._made.get((rank, purpose))
         if found is None:
             host, port = self._address(rank)
-            found = connect(host, port, self._seconds, retries=False)       # The rank published the address when it listened.
+            # No retries are needed: a rank begins to listen before it publishes its address.
+            found = connect(host, port, self._seconds, retries=False)
             deliver_challenge(found, self._secret)
             answer_challenge(found, self._secret)
             found.send_bytes(pack(str(self.rank).encode(), purpose.encode()))
@@ -116,7 +117,7 @@ class Connections:
     def close(self) -> None:
         """Stop listening, and close all connections."""
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)     # The thread that accepts would keep the socket open.
+            self._socket.shutdown(socket.SHUT_RDWR)     # Without this the thread in ``_accept`` would keep the socket open.
         self._socket.close()
         for link in (*self._made.values(), *self._arrived.values()):
             link.close()

@@ -115,6 +115,6 @@ def join(backend: str, init_method: str | None, timeout: timedelta, world_size: 
     if store is None:
         store, rank, world_size = next(iter(rendezvous(init_method or "env://", rank, world_size, timeout)))
         store.set_timeout(timeout)
-    # Counts how often this rank has joined, since a store that outlives a job still holds its keys.
+    # Count how often this rank has joined: a store that outlives a job still has the job's keys, so each job gets a prefix.
     times = store.add(f"joined/{rank}", 1)
     return World(backend, PrefixStore(f"default_pg/{times}", store), rank, world_size, timeout)

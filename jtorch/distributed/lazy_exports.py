@@ -28,5 +28,5 @@ def lazy_getattr(module: str, where: dict[str, str], not_built: str = "") -> Cal
             raise AttributeError(f"module {module.replace('jtorch', 'torch', 1)!r} has no attribute {name!r}")
         return getattr(importlib.import_module(f"jtorch.{places[name]}"), name)
     get.__dict__["names"] = sorted(places)
-    sys.modules[module].__dict__.setdefault("__all__", [n for n in places if not n.startswith("_")])    # for ``import *``
+    sys.modules[module].__dict__.setdefault("__all__", [n for n in places if not n.startswith("_")])    # for star imports
     return get

@@ -22,7 +22,7 @@ from jtorch._base import caller
 from jtorch.distributed.connections import Connections
 from jtorch.distributed.errors import DistBackendError
 
-# Seconds that a program may still run after a rank has ended, before its process ends too. XLA's collectives wait for ever.
+# Seconds for which a program may go on after a rank has ended. Then this process ends, since XLA's collectives wait for ever.
 GRACE = 5.0
 _POLL = 0.5         # Seconds between two looks at the program that runs.
 
@@ -41,7 +41,7 @@ class Host:
         threading.Thread(target=self._serve, name="jtorch meetings", daemon=True).start()
 
     def _serve(self) -> None:
-        with contextlib.suppress(Exception):        # A rank that never joins is an error of joining.
+        with contextlib.suppress(Exception):        # If a rank never joins, the call that joins raises the error.
             for rank in range(self._size):
                 self._links[self._connections.of(rank, "meet", self.seconds)] = rank
                 self._watchers[rank] = self._connections.of(rank, "watch", self.seconds)
@@ -110,7 +110,7 @@ class Host:
 
 
 def _send(link: Connection, message: tuple) -> None:
-    with contextlib.suppress(OSError):      # The rank has ended, which the next look finds.
+    with contextlib.suppress(OSError):      # The rank has ended. The next ``_look`` finds that.
         link.send_bytes(pickle.dumps(message))
 
 

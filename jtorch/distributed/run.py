@@ -51,7 +51,7 @@ def get_args_parser() -> argparse.ArgumentParser:
     return parser
 
 
-_HANDLED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")      # SIGINT too, even if the launcher's shell ignores it.
+_HANDLED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")      # SIGINT too: background jobs begin with SIGINT ignored.
 
 
 @contextlib.contextmanager

@@ -67,7 +67,7 @@ class Runtime:
         self.meeting.same("mesh", (shape, [d.id for d in mesh.devices.flat]), f"{where} of shape {shape}")
 
     def leave(self) -> None:
-        """Run what waits, and tell the other ranks that this one has left."""
+        """Run the deferred calls, and tell the other ranks that this one has left."""
         atexit.unregister(self._at_exit)
         try:
             if self.meeting.failure is None:
@@ -77,7 +77,7 @@ class Runtime:
             self.meeting.leave()
 
     def _at_exit(self) -> None:
-        """Leave the job at the end of the program. After an error nothing runs, so that the others hear of it at once."""
+        """Leave the job at the end of the program. After an error no call runs, so that others hear of it at once."""
         if getattr(sys, "last_value", None) is None:
             with contextlib.suppress(DistBackendError):
                 self.leave()

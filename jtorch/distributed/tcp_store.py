@@ -83,7 +83,7 @@ class _Server:
         threading.Thread(target=self._accept, name="jtorch store", daemon=True).start()
 
     def _accept(self) -> None:
-        with contextlib.suppress(OSError):      # The socket was closed.
+        with contextlib.suppress(OSError):      # ``close`` has closed the socket.
             while True:
                 made, _ = self._socket.accept()
                 threading.Thread(target=self._serve, args=(as_connection(made),), daemon=True).start()
@@ -160,7 +160,7 @@ class TCPStore(Store):
         all_there = arrive(self, _WORKERS, world_size)
         if wait and self.wait_until([all_there], self._timeout.total_seconds()):
             joined = self.add(_WORKERS, 0)
-            if joined < world_size:     # Otherwise the last one has just come.
+            if joined < world_size:     # Otherwise the last worker joined just after the timeout.
                 raise DistStoreError(f"Timed out after {int(self._timeout.total_seconds()) + 1} seconds waiting for clients. "
                                      f"{joined}/{world_size} clients joined.")
 
@@ -179,7 +179,7 @@ class TCPStore(Store):
             raise DistNetworkError(f"The store at {self.host}:{self.port} does not answer: its process may have ended "
                                    f"({error})") from None
         except BaseException:
-            link.close()        # After an interrupt the pending answer must not be read as that of the next request.
+            link.close()        # After an interrupt the next request must not read the pending answer of this one.
             raise
         with self._lock:
             self._idle.append(link)

@@ -105,7 +105,7 @@ _MODULES: dict[str, tuple[Any, ...]] = {
 def _make_modules() -> None:
     for name, classes in _MODULES.items():
         full = f"{__name__}.{name}"
-        # multivariate_normal is a file here
+        # setdefault, since multivariate_normal is already a module: jtorch has a file of this name
         module = sys.modules.setdefault(full, ModuleType(full, f"torch.distributions.{name}"))
         vars(module).update({c.__name__: c for c in classes}, __all__=[c.__name__ for c in classes])
         globals()[name] = module

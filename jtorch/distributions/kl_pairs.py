@@ -91,7 +91,7 @@ _LOG_DENSITY: dict[type, Callable] = {
     Uniform: lambda p, q: -(q.high - q.low).log(),
 }
 
-# Each function tests if p has mass outside q's support. PyTorch takes ContinuousBernoulli's support as open here.
+# Each function tests if p has mass outside q's support. As in PyTorch, ContinuousBernoulli's support counts as open.
 _OUTSIDE: dict[tuple[type, type], Callable] = {
     (Beta, Uniform): lambda p, q: (q.low > 0) | (q.high < 1),
     (ContinuousBernoulli, Uniform): lambda p, q: (q.low >= 0) | (q.high <= 1),

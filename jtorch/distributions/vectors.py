@@ -32,7 +32,7 @@ class OfCovariance(Distribution):
             return self.scale_tril
         if "covariance_matrix" in vars(self):
             return functions.linalg.cholesky(self.covariance_matrix)
-        if "precision_matrix" not in vars(self):        # a subclass with another ``__init__`` must define it
+        if "precision_matrix" not in vars(self):        # a subclass with another ``__init__`` must define this property
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '_unbroadcasted_scale_tril'")
         return _precision_to_scale_tril(self.precision_matrix)
 

@@ -24,7 +24,7 @@ Terms = dict[tuple[int, ...], Fraction]
 
 
 class NotOpenError(ValueError):
-    """Raised if a model depends on a size in a way that no such expression describes."""
+    """Raised if a model depends on a size in a way that no expression of sizes describes."""
 
 
 class Points:

@@ -213,7 +213,7 @@ def _of_all_samples(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, 
         found = _recorded(func, batch, kwargs, out_dims, randomness, level)
     except NeedsTracers:
         found = NeedsTracers
-    if found is None or found is NeedsTracers:      # the function runs again, so what it has drawn and written is undone
+    if found is None or found is NeedsTracers:      # the function runs again: undo its writes and draws
         restore(level.replaced)
         if state is not None:
             random.set_rng_state(state)

@@ -1,4 +1,6 @@
-"""The node that a call of one of PyTorch's functions with a proxy becomes, with arguments as PyTorch passes them.
+"""Make the graph node for a call of a PyTorch function that has a proxy as an argument.
+
+The node's arguments are in the form in which PyTorch passes them.
 
 During tracing every public function dispatches on its arguments first, as it does under a mode (``_api/torch_function.py``).
 """
@@ -24,7 +26,7 @@ _OPERATORS = {f"__{r}{n}__": n for n in ("add", "sub", "mul", "matmul", "pow") f
 
 
 def diverted_while(owner: Any) -> None:
-    """Let functions dispatch as long as ``owner`` lives, which is a tracer of proxies that were created by hand."""
+    """Let functions dispatch as long as ``owner`` lives. It is a tracer whose proxies were created by hand."""
     asking = interception()
     asking.__enter__()
     weakref.finalize(owner, asking.__exit__, None, None, None).atexit = False
@@ -61,7 +63,7 @@ def _normalized_call(f: Any, short: str, args: tuple, kwargs: dict[str, Any]) ->
     named: dict[str, Any] = {}
     for p in signature.parameters.values():
         value = bound.arguments[p.name]
-        # These parameters are jtorch's and not PyTorch's.
+        # PyTorch's functions do not have these parameters.
         if value is MISSING or p.name == GUARD or p.name in OTHER_NAMES_OF_STATICS:
             continue
         if p.kind is p.VAR_POSITIONAL:

@@ -352,4 +352,4 @@ def is_argument(a: Any) -> bool:
     """Return whether an object can be a node's argument without conversion."""
     return a is None or a is ... or isinstance(a, base_types)
 
-del MemoryFormat      # PyTorch's module has no such names.
+del MemoryFormat      # PyTorch's module does not have this name.

@@ -74,7 +74,7 @@ class Tracer(TorchFunctionMode):
     # ---------------------------------------------------------------- recording calls
 
     def __torch_function__(self, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:
-        """Run a function and record the operator that it is."""
+        """Run a function, and record it as an operator if PyTorch's traces do."""
         kwargs = kwargs or {}
         name = _operator_of(func) if func is not getitem or not isinstance(args[1], Tensor) else "index"
         if name is None or self._resting:
@@ -178,7 +178,7 @@ def _has_tensor(made: Any) -> bool:
 # ---------------------------------------------------------------- functions as operators
 
 def _operator_of(func: Callable) -> str | None:
-    """Return the operator's name for a function in PyTorch's traces; None if PyTorch traces the calls inside the function."""
+    """Return the name of the operator that PyTorch's traces show for a function; None if they show the calls inside it."""
     name = getattr(func, "__name__", "")
     if name in _IN_PYTHON or name in ("detach_", "requires_grad_", "backward", "getitem"):
         return None

@@ -17,4 +17,4 @@ class BroadcastingListCls:
 for _n in range(1, 7):
     globals()[f"BroadcastingList{_n}"] = BroadcastingListCls()
 
-del BroadcastingListCls      # PyTorch's module does not have these names
+del BroadcastingListCls      # PyTorch's module does not have this name

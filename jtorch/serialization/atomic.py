@@ -68,7 +68,7 @@ def _created(folder: str, temporary: str) -> Iterator[tuple[IO[bytes], bool]]:
 
 def _give_name(fd: int, folder: str, temporary: str) -> None:
     directory = os.open(folder, os.O_RDONLY)
-    try:        # Python lets the system follow the link under /proc only if a folder is given.
+    try:        # os.link can follow the link under /proc only if a folder's descriptor is given.
         os.link(f"/proc/self/fd/{fd}", os.path.basename(temporary), dst_dir_fd=directory, follow_symlinks=True)
     finally:
         os.close(directory)

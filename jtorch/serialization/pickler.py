@@ -25,7 +25,7 @@ from jtorch.tensor import Parameter, Tensor, alias
 
 
 class _Part:
-    """A storage as a tensor of some dtype refers to it, which is pickled as a persistent id."""
+    """A reference to a storage from a tensor of some dtype. It is pickled as a persistent id."""
 
     __slots__ = ("dtype", "storage")
 

@@ -45,7 +45,7 @@ class Stored(UntypedStorage):
         try:
             made, self.restore = self.restore(UntypedStorage(self.content)), None
         except Exception as e:
-            # The error is map_location's or the machine's, rather than the pickle's.
+            # The error comes from map_location or from the machine, not from the pickle.
             e.not_the_pickles = True        # type: ignore[attr-defined]
             raise
         if not isinstance(made, UntypedStorage):
@@ -99,7 +99,7 @@ def _geometry(offset: Any, size: Any, stride: Any, dtype: dtype_class) -> tuple[
 
 
 def awaited(found: Any) -> Any:
-    """Return the storage of a plain pickle, whose dtype and shape the first tensor of all of it determines."""
+    """Return the storage of a plain pickle. The first tensor that shows the whole storage determines its dtype and shape."""
     if isinstance(found, (TypedStorage, UntypedStorage)):
         found.__dict__["_stored"] = _shown(found)
         found.__dict__["_stored"].shown = False
@@ -107,7 +107,7 @@ def awaited(found: Any) -> Any:
 
 
 def _shown(given: Any) -> Stored:
-    """Wrap a storage that is no checkpoint's, and whose dtype and shape stay."""
+    """Wrap a storage that does not come from a checkpoint. Its dtype and shape stay."""
     if isinstance(given, Stored):
         return given
     if isinstance(given, Storage):      # Another process of this program sent the storage.
@@ -260,7 +260,7 @@ def _rebuild_device_tensor_from_cpu_tensor(data: Tensor, dtype: dtype_class, dev
 
 
 def _rebuild_device_tensor_from_numpy(data: np.ndarray, dtype: dtype_class, device: str, requires_grad: bool) -> Tensor:
-    """Return a tensor on such a device from an array, as older versions of PyTorch saved it."""
+    """Return a tensor on a device whose storages PyTorch does not save, from an array as older versions of PyTorch saved it."""
     if not isinstance(data, np.ndarray):
         raise RuntimeError(f"A tensor in the checkpoint has a {type(data).__name__} where its elements should be")  # noqa: TRY004
     return _rebuild_device_tensor_from_cpu_tensor(from_host(data.copy()), dtype, device, requires_grad)

@@ -373,7 +373,7 @@ def _set_state(thing: Any, state: Any) -> None:
 def _push(make: Callable[[Unpickler], Any]) -> Callable[[Unpickler], None]:
     def push(machine: Unpickler) -> None:
         made = make(machine)
-        machine.stack.append(made)      # The stack is read here, since ``make`` may have replaced it.
+        machine.stack.append(made)      # Read machine.stack after ``make``, which may have replaced the list.
     return push
 
 

@@ -15,7 +15,7 @@ from jtorch.sparse.rules import not_there, rule
 from jtorch.sparse.tensor import CLASSES, CompressedTensor, CooTensor, coo, make
 from jtorch.tensor import Tensor
 
-invariants = [False]        # If the element is True, all constructors check that indices are within bounds.
+invariants = [False]        # [True] makes all constructors check that indices are within bounds.
 
 
 def _indices(given: Any, device: Any) -> Tensor:

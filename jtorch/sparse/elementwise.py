@@ -154,7 +154,7 @@ def _sum(a: SparseTensor, b: SparseTensor, alpha: Any) -> SparseTensor:
 
 
 def _in_order(t: CooTensor) -> bool:
-    """Return whether the indices are unique and sorted; a sum of such tensors has such indices too."""
+    """Return whether the indices are unique and sorted. ``_sum`` coalesces its result only if both arguments are so."""
     if t.coalesced:
         return True
     numbers = places.flat(places.host(t.stored_indices[0]), tuple(t.shape)[:t.sparse_dim()])

@@ -42,7 +42,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None, max_norm: 
     if scale_grad_by_freq and weight.requires_grad:
         raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
     if max_norm is not None:
-        # This call scales the table in place.
+        # This call scales rows of the table in place, if their norms exceed ``max_norm``.
         nn_functions.embedding(input, weight.detach(), padding_idx, max_norm, norm_type)
     return Embedding.apply(weight, input, padding_idx)
 

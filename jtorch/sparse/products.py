@@ -48,7 +48,7 @@ def by_dense(t: SparseTensor, dense: Tensor) -> Tensor:
 
 
 def by_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
-    """Multiply two sparse matrices; the result has the first's layout, or CSR if that is CSC."""
+    """Multiply two sparse matrices. The result has the layout of the first one, or CSR if the first one is CSC."""
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
     if a.dtype is not b.dtype:

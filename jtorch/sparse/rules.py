@@ -86,7 +86,7 @@ def expected(t: SparseTensor, name: str, wanted: str = "sparse coordinate tensor
     return RuntimeError(f"{name} expected {wanted} layout but got {IN_WORDS[t.layout]}")
 
 
-# These need no elements, or consist of functions that have rules.
+# These functions need no elements, or consist of functions that have rules.
 _WITHOUT_RULE = frozenset(
     "__get__ __set__ __delete__ size dim ndimension numel nelement element_size is_floating_point is_complex is_signed "
     "is_inference "

@@ -80,7 +80,7 @@ def set_checkpoint_early_stop(enable: bool) -> Any:
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
-    """Accept a debug setting, which does not change the messages here.
+    """Accept a debug setting, which does not change jtorch's messages.
 
     Args:
         enabled (bool or None): accepted.
@@ -226,7 +226,7 @@ class _CheckpointFrame:
         self.args = [_saved.Saved(a, None) if isinstance(a, Tensor) else a for a in args]
         self.context, self.early_stop, self.check = context, early_stop, check
         self.saved: list[dict] = []
-        self.completed = False      # This is True once the first run is complete; the function may call backward itself.
+        self.completed = False      # True once the first run is complete. The first run may itself call backward.
         self.recomputed: dict[int, dict[int, Tensor]] = {}      # Maps a backward's id to its recomputed values.
 
     def pack(self, t: Tensor) -> int:
@@ -239,7 +239,7 @@ class _CheckpointFrame:
         task = tape.running.task
         key = -1 if task is None else task.id
         if key not in self.recomputed:
-            for old in [k for k in self.recomputed if k != key]:    # An earlier backward did not need all of these values.
+            for old in [k for k in self.recomputed if k != key]:    # An earlier backward has left these values unused.
                 del self.recomputed[old]
             self.recomputed[key] = self._run_again()
         values = self.recomputed[key]
@@ -263,7 +263,7 @@ class _CheckpointFrame:
                 raise CheckpointError("torch.utils.checkpoint: trying to save more tensors during recomputation than during "
                                       "the original forward pass.\n")
             else:
-                self.check = False      # The first run goes on to save these values.
+                self.check = False      # The first run is not complete, and will save these values too.
             if self.early_stop and len(made) == len(self.saved):
                 raise _StopRecomputationError
             return kept
@@ -468,4 +468,4 @@ __all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "check_b
            "checkpoint_sequential", "create_selective_checkpoint_contexts", "detach_variable", "noop_context_fn",
            "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]
 
-del _Defaults      # PyTorch's module has no such names.
+del _Defaults      # PyTorch's module does not have this name.

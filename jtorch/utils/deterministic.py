@@ -23,4 +23,4 @@ class _Module(ModuleType):
 
 sys.modules[__name__].__class__ = _Module
 
-del _Module      # PyTorch's module has no such names.
+del _Module      # PyTorch's module does not have this name.

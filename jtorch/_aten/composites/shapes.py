@@ -190,7 +190,7 @@ def _diag(input: Any, diagonal: int = 0) -> Any:
 @composite("nonzero")
 def _nonzero(input: Any, as_tuple: bool = False) -> Any:
     if not as_tuple or not input.dim() or not has_taker([input]):
-        return NotImplemented       # PyTorch passes masks on unchanged
+        return NotImplemented       # modes do not see the nonzero of a mask in an index: PyTorch passes masks to aten::index
     return list(torch.nonzero(input).unbind(1))
 
 

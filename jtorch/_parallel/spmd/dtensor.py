@@ -42,7 +42,7 @@ class SPMDTensor(DTensor):
 
     @property
     def device_mesh(self) -> DeviceMesh:
-        """The mesh of its creation; the root mesh, if the tensor is split over other dimensions too."""
+        """The mesh on which the tensor was created; the root mesh, if the tensor is split over other dimensions too."""
         return self._mesh if says_all(spec_of(self), self._mesh) else self._mesh._root
 
     @property

@@ -1,1 +1,1 @@
-"""torch.distributed.elastic: the part of it that programs use which a launcher started."""
+"""torch.distributed.elastic: the part that programs use after a launcher has started them."""

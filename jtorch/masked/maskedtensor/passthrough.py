@@ -22,4 +22,5 @@ def _both(func: Any) -> Callable:
 
 PASSTHROUGH = {getattr(ops.aten, name): _both(getattr(ops.aten, name)) for name in _NAMES}
 PASSTHROUGH_FNS = list(PASSTHROUGH)
-PASSTHROUGH[ops.aten.alias] = _both(ops.aten.alias)     # A Function's result that is its input is a view of the input.
+# If a Function returns one of its inputs, autograd/function.py makes an alias of it.
+PASSTHROUGH[ops.aten.alias] = _both(ops.aten.alias)

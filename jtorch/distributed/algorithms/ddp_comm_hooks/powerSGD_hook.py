@@ -64,7 +64,7 @@ class PowerSGDState:
         self.use_error_feedback, self.warm_start = use_error_feedback, warm_start
         self.orthogonalization_epsilon = orthogonalization_epsilon
         self.rng = np.random.RandomState(random_seed)
-        # Maps a bucket's index to its error; the next two hold P and Q by the same index.
+        # error_dict maps a bucket's index to the bucket's error. The other two dicts hold P and Q by the same index.
         self.error_dict: dict[int, Any] = {}
         self.p_memory_dict: dict[int, Any] = {}
         self.q_memory_dict: dict[int, Any] = {}

@@ -15,7 +15,7 @@ class MapFetcher:
         self.dataset, self.auto_collation, self.collate_fn = dataset, auto_collation, collate_fn
 
     def fetch(self, index: Any) -> Any:
-        """Return the batch of the samples at ``index`` (a list), or the one sample there without automatic batching."""
+        """Return the batch of the samples at ``index`` (a list), or without automatic batching the sample at ``index``."""
         if not self.auto_collation:
             return self.collate_fn(self.dataset[index])
         if self.collate_fn is collate.default_collate and \

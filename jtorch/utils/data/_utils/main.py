@@ -17,7 +17,7 @@ def where_main_is() -> dict[str, Any] | None:
     path = getattr(main, "__file__", None)
     if (spec is None and path is None) or not _is_guarded(path or (spec.origin if spec is not None else None)):
         return None
-    sys.modules["__mp_main__"] = main       # Results of a worker refer to this name.
+    sys.modules["__mp_main__"] = main       # A worker's results refer to classes of the user as __mp_main__.Name.
     as_torch = getattr(sys.modules.get("torch"), "__name__", "") == "jtorch"
     return {"name": spec.name if spec is not None else None, "path": path, "as_torch": as_torch}
 

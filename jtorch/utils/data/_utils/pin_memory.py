@@ -1,4 +1,4 @@
-"""``pin_memory`` for batches. Tensors are returned unchanged, because host memory is never pinned here."""
+"""``pin_memory`` for batches. Tensors are returned unchanged, because jtorch never pins host memory."""
 from __future__ import annotations
 
 import queue
@@ -25,7 +25,7 @@ def pin_memory(data: Any, device: Any = None) -> Any:
 
 
 def _pin_memory_loop(in_queue: Any, out_queue: Any, device_id: Any, done_event: Any, device: Any = None) -> None:
-    """Move batches from one queue to another and pin them; a thread of other packages' loaders runs this."""
+    """Move batches from one queue to another and pin them. DataLoaders of other packages run this in a thread."""
     while not done_event.is_set():
         try:
             number, data = in_queue.get(timeout=0.1)

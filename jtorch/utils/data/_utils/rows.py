@@ -133,4 +133,4 @@ def _plain(tensors: Sequence[Tensor]) -> bool:
 def _rows(t: Tensor, at: np.ndarray) -> np.ndarray:
     array = _computed(t, always=True)
     assert array is not None
-    return array.take(at, 0) if array.flags.c_contiguous else array[at]     # The method take would copy all of a strided array.
+    return array.take(at, 0) if array.flags.c_contiguous else array[at]     # take would first copy a whole strided array.

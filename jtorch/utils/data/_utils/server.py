@@ -12,7 +12,7 @@ import sys
 from multiprocessing import context, process, util
 from typing import Any
 
-CLEAN = sys.platform != "win32"      # Other platforms have no such server and spawn processes.
+CLEAN = sys.platform != "win32"      # Windows has no fork server, so CONTEXT spawns processes.
 
 if CLEAN:
     import os
@@ -40,7 +40,7 @@ if CLEAN:
             finally:
                 context.set_spawning_popen(None)
             self.sentinel, to_child = _server.connect_to_new_process(self._fds)     # type: ignore[attr-defined]
-            kept = os.dup(to_child)     # The child sees the other end close when this process ends.
+            kept = os.dup(to_child)     # When this copy closes, the child knows that this process has ended.
             self.finalizer = util.Finalize(self, _close, (kept, self.sentinel))
             with open(to_child, "wb") as pipe:
                 pipe.write(text.getbuffer())

@@ -144,4 +144,4 @@ def argument_validation(f: Callable) -> Callable:
 
 runtime_validation = argument_validation
 
-del _WithFunctions      # PyTorch's module has no such names.
+del _WithFunctions      # PyTorch's module does not have this name.

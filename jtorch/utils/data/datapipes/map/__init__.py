@@ -9,6 +9,6 @@ __all__ = ["Concater", "Mapper", "SequenceWrapper", "Zipper"]
 
 
 def __getattr__(name: str):
-    if name.endswith("MapDataPipe") and hasattr(_pipes, name):      # Pickles of an earlier version contain these names.
+    if name.endswith("MapDataPipe") and hasattr(_pipes, name):      # Pickles of earlier versions of jtorch contain these names.
         return getattr(_pipes, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
