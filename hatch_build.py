@@ -1,7 +1,7 @@
-"""Builds what is written in C where there is a compiler; without one jtorch is installed without it.
+"""Build the extensions in C and C++. Without a compiler jtorch is installed without them.
 
-That is the extension in ``jtorch/speedups``, and what calls oneDNN in ``jtorch/ops/_onednn``, where its headers are (see
-``build-system`` in pyproject.toml).
+One extension is in ``jtorch/speedups``. The other one, in ``jtorch/ops/_onednn``, calls oneDNN. It needs the headers that
+``build-system`` in pyproject.toml requires.
 """
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SPEEDUPS, ONEDNN = Path("jtorch", "speedups"), Path("jtorch", "ops", "_onednn")
 
 
 def build(root: Path) -> Path | None:
-    """Compiles the extension beside its sources; None where that does not work."""
+    """Compile the extension of ``jtorch/speedups`` beside its sources. Return its file, or None if that fails."""
     sources = [str(path.relative_to(root)) for path in sorted((root / SPEEDUPS).glob("*.c"))]
     return _built(root, "jtorch.speedups._speedups", sources, depends=[str(SPEEDUPS / "speedups.h")],
-                  extra_compile_args=["-ffp-contract=off", "-fno-math-errno"])      # see normals.c
+                  extra_compile_args=["-ffp-contract=off", "-fno-math-errno"])      # normals.c explains these options.
 
 
 def build_onednn(root: Path) -> Path | None:
-    """Compiles what calls oneDNN; None without the headers of oneDNN and jaxlib, and where that does not work."""
+    """Compile the extension that calls oneDNN. Return its file, or None if that fails or headers are missing."""
     headers = [folder for folder in (_headers_of_oneDNN(), _headers_of_jaxlib()) if folder is not None]
     if len(headers) < 2:
         return None
@@ -59,7 +59,8 @@ def _built(root: Path, name: str, sources: list[str], **how: Any) -> Path | None
         command = build_ext(Distribution({"name": "jtorch", "ext_modules": [extension]}))
         command.inplace = command.force = True
         with tempfile.TemporaryDirectory() as objects:
-            command.build_temp = command.build_lib = objects        # or what an earlier build left would be taken
+            # The folder is empty, so nothing of an earlier build is used.
+            command.build_temp = command.build_lib = objects
             command.ensure_finalized()
             built = root / command.get_ext_fullpath(extension.name)
             built.unlink(missing_ok=True)
@@ -70,7 +71,7 @@ def _built(root: Path, name: str, sources: list[str], **how: Any) -> Path | None
 
 
 class CustomBuildHook(BuildHookInterface):
-    """Puts the extension into wheels, which are for this Python and machine then."""
+    """Put the extensions into a wheel, which then fits only this Python and machine."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """See BuildHookInterface.initialize."""

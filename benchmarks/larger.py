@@ -23,7 +23,7 @@ class _Kind(NamedTuple):
         return getattr(torch.nn.functional, f"conv{'_transpose' if self.transposed else ''}{len(self.size) - 2}d")
 
 
-CONVOLUTIONS = "conv "      # Names of single convolutions begin with this text.
+CONVOLUTIONS = "conv "      # The names of workloads with a single convolution begin with this text.
 KINDS = (
     _Kind("3x3, 64 channels", (8, 64, 32, 32), (64, 64, 3, 3), {"padding": 1}),
     _Kind("1x1", (8, 128, 28, 28), (128, 128, 1, 1), {}),
@@ -50,7 +50,7 @@ def _convolution(kind: _Kind, wanted: str) -> Any:
 
         def step():
             nonlocal total
-            total = -total      # Each turn does the same work with other numbers.
+            total = -total      # Turns without a gradient alternate between x and -x.
             y = run(x * total if wanted == "nothing" else x, w, **kind.arguments)
             if wanted == "nothing":
                 return y.flatten()[0].item()

@@ -123,7 +123,7 @@ def alive() -> dict[str, int]:
     counts = dict.fromkeys([kind.__name__ for kind in KEPT], 0)
     for o in gc.get_objects():
         for kind in KEPT:
-            if issubclass(type(o), kind):       # isinstance would read __class__ of other libraries' proxies, which may warn.
+            if issubclass(type(o), kind):       # isinstance would read __class__, and a proxy of another library may warn then.
                 counts[kind.__name__] += 1
     return counts
 

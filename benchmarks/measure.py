@@ -68,7 +68,7 @@ def _warm_up(step: Step, n: int, compiled: Callable[[], int]) -> None:
 def _check_agreement(name: str, steps: list[Step]) -> None:
     first = [[float(step()) for _ in range(3)] for step in steps]
     for other in first[1:]:
-        # The third loss of ResNet-18 differs most in float32; in float64 the libraries agree.
+        # The tolerance fits the third loss of ResNet-18, which differs most in float32. In float64 the libraries agree.
         if not np.allclose(first[0], other, rtol=5e-3):
             raise AssertionError(f"{name}: the libraries compute different things: {first}")
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 MEMORY_BAR = 1.3        # Upper limit for the ratio to PyTorch's peak. A larger limit accepts more memory.
 GROWTH_BAR = 16 << 20   # Upper limit in bytes for the growth of a loop after its warm-up. A larger limit accepts larger leaks.
 SLOW = {"exceptions", "lengths that vary"}      # Names of slow loops, which run a tenth of the turns.
-WARM_UP = {"lengths that vary": 12_000}         # Warm-up turns of a loop, which must fill the caches. The others have fewer.
+WARM_UP = {"lengths that vary": 12_000}         # Warm-up turns of the loop that has to fill the caches. Other loops have fewer.
 STEPS, SECONDS = 30, 5  # Lower limits for the steps and seconds of a workload. Larger values take longer and find later peaks.
 
 

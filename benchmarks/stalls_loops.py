@@ -121,7 +121,7 @@ def soft_warping(torch: Any, count: int = 8, length: int = 24) -> Iterator[float
 
 
 def in_place_cache(torch: Any, count: int = 200, width: int = 128, heads: int = 4, layers: int = 2) -> Iterator[float]:
-    """Decode with a cache of fixed size, of which each token writes a position."""
+    """Decode with a cache of fixed size. Each token writes one position of the cache."""
     torch.manual_seed(0)
     nn, fn = torch.nn, torch.nn.functional
     qkv = nn.ModuleList([nn.Linear(width, 3 * width) for _ in range(layers)])

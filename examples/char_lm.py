@@ -106,7 +106,7 @@ def write(model, start, length, temperature=0.7):
 
 
 def plot(losses, characters, path):
-    """Write a PNG with the loss of each step, beside the loss of a guess."""
+    """Write a PNG with the loss of each step, beside the loss of a random guess."""
     figure = Figure(figsize=(7, 3.6), dpi=150, layout="constrained")
     axes = figure.subplots()
     axes.plot(range(1, len(losses) + 1), losses, color="#2f6db3", linewidth=1.2)

@@ -1,7 +1,7 @@
 """Train the model of ``sharded_lm.py`` on eight devices of one process, split in three ways, with equal losses.
 
 Run it with ``XLA_FLAGS=--xla_force_host_platform_device_count=8 python -m jtorch examples/eight_devices_lm.py``, or on GPUs
-with ``--device cuda``. PyTorch has no equivalent: there each device is a process.
+with ``--device cuda``. PyTorch has no equivalent, since it needs a process for each device.
 
 The devices may belong to several processes, for example two with four devices each:
 ``XLA_FLAGS=--xla_force_host_platform_device_count=4 python -m jtorch -m torch.distributed.run --standalone --nproc-per-node 2

@@ -1,5 +1,6 @@
-"""Train a small language model sharded over two processes with fully_shard, and load its checkpoint on any number of
-them.
+"""Train a small language model sharded over two processes with fully_shard, and save a checkpoint.
+
+Any number of processes can load the checkpoint.
 
 Run it with ``python -m jtorch -m torch.distributed.run --standalone --nproc-per-node 2 examples/sharded_lm.py``.
 """
@@ -54,7 +55,7 @@ def main(steps: int, out: str) -> None:
     torch.manual_seed(0)                        # All ranks draw the same parameters; each then keeps its part.
     net = Model(len(letters))
     for block in net.blocks:
-        fully_shard(block)                      # Only one block at a time is whole.
+        fully_shard(block)                      # Each rank gathers the whole parameters of one block at a time.
     fully_shard(net)
     optimizer = torch.optim.AdamW(net.parameters(), lr=3e-3)
     curve = []

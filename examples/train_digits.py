@@ -26,7 +26,7 @@ except ModuleNotFoundError as error:
     sys.exit(f"This example uses scikit-learn, matplotlib and tqdm, and {error.name} is not installed. "
              "Install them with: pip install jtorch-jax[demo]")
 
-GOAL = 0.97         # The goal is the accuracy on unseen digits.
+GOAL = 0.97         # Accuracy on unseen digits that the example has to reach.
 BATCH = 64
 HIDDEN = 256
 

@@ -21,14 +21,14 @@ LANES = ("fast", "all", "nightly")
 CORE = Path(__file__).resolve().parent / "core"
 STRUCTURE = Path(__file__).resolve().parent / "structure"
 
-os.environ.setdefault("JTORCH_CACHE", "0")       # Each run of the tests compiles for itself.
+os.environ.setdefault("JTORCH_CACHE", "0")       # Tests do not read programs that earlier runs have compiled.
 
 # Bodies of ops cast and broadcast explicitly: PyTorch's rules are not JAX's.
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
-library("jtorch")  # The library is imported with the settings of all tests, also for tests that import it themselves.
-importlib.import_module("jtorch.engine.cost").SAVED_CALL = 1e-4     # Small tests shall get programs too.
-importlib.import_module("jtorch.engine.spare").LEAST = 0       # Their small arrays are overwritten as large ones are.
+library("jtorch")  # Import jtorch after these settings, also for tests that import it themselves.
+importlib.import_module("jtorch.engine.cost").SAVED_CALL = 1e-4     # With this larger estimate small tests get programs too.
+importlib.import_module("jtorch.engine.spare").LEAST = 0       # Otherwise only large arrays are overwritten.
 cache = importlib.import_module("jtorch.engine.cache")
 
 
@@ -40,7 +40,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    if config.option.lane != "nightly":     # A test runs a program a few times only, and LLVM is much slower at level 1.
+    if config.option.lane != "nightly":     # A test runs a program a few times only, and LLVM compiles much faster at level 0.
         cache.QUICKLY_COMPILED["xla_backend_optimization_level"] = 0
     given = config.option.matrix_seed
     if given is None:       # The workers of pytest-xdist inherit the environment, so all choose the same samples.

@@ -26,5 +26,5 @@ def library(name: str) -> ModuleType:
         found.set_num_threads(1)    # Several tests run at once.
     if is_new:
         found.manual_seed(0)
-    found.set_warn_always(True)     # Without this, the order of tests decides about warnings.
+    found.set_warn_always(True)     # Otherwise an earlier test could use up a warning that is shown once.
     return found

@@ -1,6 +1,7 @@
 """PyTorch's outcomes of the bodies of ``same``, recorded for comparisons without PyTorch.
 
-``scripts/test --record`` writes ``recorded.json.gz``: by test, then by body, an outcome as plain JSON; and of which PyTorch.
+``scripts/test --record`` writes ``recorded.json.gz``. It maps tests and their bodies to outcomes as plain JSON, and names the
+version of PyTorch.
 """
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def public(space: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-# A namespace only imports names from these modules.
+# Names of these modules are left out, since a namespace only imports them.
 FOREIGN = ("torch.overrides", "torch._jit_internal", "torch._C", "torch.types")
 
 

@@ -1,6 +1,6 @@
 """Make notebooks of the tutorials: ``python -m tools.notebooks folder``. ``--run`` runs each in a kernel of its own.
 
-A cell is a Python block of the page; what the page says that it prints is checked where notebooks are run.
+Each Python block of a page is a cell. ``--run`` compares the cells' output with the page.
 """
 from __future__ import annotations
 

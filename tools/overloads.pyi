@@ -1,6 +1,6 @@
-# The ops whose result's type depends on their arguments, or is several tensors without names: tools/stubs.py takes these
-# signatures, for the function and the method, in place of those it derives. In the vocabulary of the sources:
-# list and tuple mean any sequence where they are arguments.
+# Signatures of ops whose result's type depends on the arguments, or is several tensors without names. tools/stubs.py takes them
+# instead of derived signatures, for functions and methods. The annotations are those of the sources (tools/annotations.py): a
+# list or tuple as an argument means any sequence.
 
 def max(input: Tensor) -> Tensor: ...
 def max(input: Tensor, dim: int, keepdim: bool = False, *, out: Tensors | None = None) -> max_result: ...

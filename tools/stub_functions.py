@@ -194,7 +194,7 @@ def of_property(name: str, found: property) -> Stub:
     return Stub(name, (((Argument("self", ""),), result_type(annotation)),), first_sentences(found.__doc__), property=True)
 
 
-# ---------------------------------------------------------------- what depends on values, written by hand
+# ---------------------------------------------------------------- the signatures of overloads.pyi
 
 def _overloads() -> dict[str, Stub]:
     """Return the functions of overloads.pyi by op name."""

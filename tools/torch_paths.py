@@ -1,4 +1,4 @@
-"""Write jtorch/_import_hook/paths.json, PyTorch's module paths of the names here. ``python -m tools.torch_paths``;
+"""Write jtorch/_import_hook/paths.json, PyTorch's module paths of jtorch's names. ``python -m tools.torch_paths``;
 ``--check`` compares.
 
 With this file, jtorch imported as torch has PyTorch's module paths, and classes and functions have them as ``__module__``.
@@ -19,7 +19,7 @@ from jtorch.serialization import names, rebuild
 from tools.pages import write_or_check
 
 TABLE = Path(__file__).parent.parent / "jtorch" / "_import_hook" / "paths.json"
-# The search leaves out these packages of PyTorch. They are missing here, or have another meaning under the same name.
+# The search leaves out these packages of PyTorch. jtorch lacks them, or has something else under the same name.
 LEFT_OUT = tuple("""
     _custom_op _custom_ops _decomp _dynamo _export _functorch _higher_order_ops _inductor _lazy _library _logging
     _meta_registrations _numpy _ops _prims _prims_common _refs _strobelight _subclasses _vendor ao autograd._functions

@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture(autouse=True, scope="module")
 def forgotten_nodes():
-    """Let backwards of other tests be known again. Backwards of this module may have had wrappers among their nodes."""
+    """Reset ``history.has_nodes`` after a module. While it is True, no backward of a later test runs as a known walk."""
     yield
     from jtorch._aten import history
     history.has_nodes = False

@@ -15,7 +15,7 @@ from jtorch.check.statements import INSTEAD, REFUSED, STATED, STATEMENTS
 pytestmark = pytest.mark.one_mode
 ROOT = Path(__file__).resolve().parents[2]
 KNOWN = Known()
-# differences.md is written from the statements, of which the tests above run each example.
+# differences.md is left out: it is generated from the statements, and a test below runs each statement's example.
 PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "differences.md")]
 
 

@@ -50,7 +50,7 @@ def test_programs_from_disk_run_on_the_threads_asked_for(folder):
     here, there = [[cache.kernel(_lowered(), on) for _ in range(2)][1] for on in (WAITED_FOR, WAITED_FOR._replace(inline=False))]
     for program in (here, there):
         program(x).block_until_ready()
-        assert type(program._call).__name__ == "PjitFunction"       # The fast path of JAX.
+        assert type(program._call).__name__ == "PjitFunction"       # JAX's fast path has this type.
     assert all([here(x).is_ready() for _ in range(3)])
     assert not all([there(x).is_ready() for _ in range(3)])
 

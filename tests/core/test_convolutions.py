@@ -25,7 +25,7 @@ def _lowered(shape, filters, dtype=np.float32, gradient=False):
 
 @pytest.mark.parametrize(("shape", "dtype", "gradient", "chosen"), [
     ((16, 64, 32, 32), np.float32, False, True), ((16, 64, 32, 32), np.float32, True, True),
-    ((16, 64, 32, 32), np.float64, False, False),       # The formula does not handle this case.
+    ((16, 64, 32, 32), np.float64, False, False),       # Eigen has no convolutions of float64.
     ((4, 64, 8, 8), np.float32, False, True),
     ((4, 64, 32, 32), np.float32, True, True)])
 def test_convolutions_of_float32_are_eigens(shape, dtype, gradient, chosen):

@@ -25,7 +25,7 @@ def test_a_loop_gives_the_same_quotients_in_each_of_its_turns(name):
     call, in_numpy = CALLS[name]
     numbers = np.arange(1, 7 * 49 + 1, dtype=np.float32).reshape(7, 49)
     expected = in_numpy(numbers)
-    for _ in range(30):         # it becomes a program on the way
+    for _ in range(30):         # The loop is long enough to be compiled.
         got = call(jtorch.tensor(numbers) * 1)
         assert np.array_equal(got.numpy(), expected)
 

@@ -464,7 +464,7 @@ def test_arithmetic(same):
 
 
 NAMES = ("uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "bool")
-# A tensor is given by its dtype and its size.
+# A pair stands for a tensor of this dtype and size.
 OPERANDS = [*((n, (2,)) for n in NAMES), *((n, ()) for n in NAMES), True, 2, 2.5, 1j]
 
 

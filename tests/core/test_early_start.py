@@ -78,7 +78,9 @@ def test_a_backward_of_another_gradient(torch):
 
 
 def test_a_number_that_comes_again(torch):
-    """Backward's exponent is known from forward. A rate equal to a number of the loss by chance is not."""
+    """An early start may take backward's exponent from forward. It may not take the rate from the loss, which has the same
+    number by chance at first.
+    """
     def turn_of(lib):
         def turn(i, m, o, x, y):
             o.zero_grad()

@@ -45,7 +45,7 @@ def test_another_shape_between_two_uses(xp, change):
     with xp.no_grad():
         change(y)
     after = (y * 5).sum()
-    if change(xp.ones(2, 3)).dim() == 3:        # a dim of size 1 in front is summed
+    if change(xp.ones(2, 3)).dim() == 3:        # Backward sums the gradient over a new first dim of size 1.
         (before + after).backward()
         assert x.grad.tolist() == [[16.0] * 3] * 2
     else:

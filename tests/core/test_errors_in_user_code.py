@@ -87,7 +87,7 @@ class Case:
     def recomputed(self, x):
         self.runs += 1
         out = x.sin()
-        if self.runs % 2 == 0:      # again, for backward
+        if self.runs % 2 == 0:      # The second run is the one of backward.
             self.fail()
         return out.exp()
 
@@ -163,7 +163,7 @@ def assert_same(ours, theirs, rel: float = 1e-4) -> None:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("site", SITES)
 def test_what_is_left_by_an_error(torch, site, way, context):
-    rel = 0.03 if context == "autocast" else 1e-4      # sums in bfloat16 are rounded where XLA likes
+    rel = 0.03 if context == "autocast" else 1e-4      # XLA chooses where it rounds sums in bfloat16.
     assert_same(story(jtorch, site, context, way), story(torch, site, context, way), rel)
 
 

@@ -35,7 +35,7 @@ _names: dict = {}
 
 @pytest.fixture(autouse=True)
 def what_jax_keeps():
-    """Restore JAX's settings. An exception between a block and its beginning may leave one changed."""
+    """Restore JAX's settings. An interrupt between the entry of a ``with`` statement and its body may leave one changed."""
     before = jax_settings.found()
     yield
     jax_settings.put_back(before)

@@ -41,7 +41,7 @@ def test_what_has_a_history_is_saved_with_it(xp):
     assert y.grad_fn._saved_result.tolist() == y.tolist()
 
 
-# Calls of a 2 × 3 leaf, with the saved attributes that both libraries have. Negative numbers are given as by PyTorch.
+# Calls of a 2 × 3 leaf, with the saved attributes that both libraries have. As in PyTorch, a dim of -1 is saved as 2 ** 64 - 1.
 WHAT = {
     "pow": (lambda xp, x: x ** 2, {"exponent": 2}),
     "mul": (lambda xp, x: x * 3, {"self": None}),

@@ -62,7 +62,7 @@ def test_is_left_alone_where_its_sources_are_newer(tmp_path):
     old = tmp_path / built.name
     old.write_bytes(b"")
     os.utime(old, (0, 0))
-    assert not speedups.is_stale(old)       # An installed extension has no sources.
+    assert not speedups.is_stale(old)       # An extension without sources beside it, as if installed, is never stale.
     (tmp_path / "trace.c").write_text("")
     assert speedups.is_stale(old)
     assert not speedups.is_stale(built)
@@ -121,7 +121,8 @@ def test_loses_no_reference(name):
         return [*(sys.getrefcount(c) for c in constants), sys.getallocatedblocks()]
 
     grown = []
-    for _ in range(6):      # Compiled code and traces of failed runs stop growing. A leak in each step does not.
+    # Memory for compiled code and for traces of failed runs stops growing after some rounds. A leak in each step does not.
+    for _ in range(6):
         before = counts()
         for _ in range(400):
             step()
@@ -225,7 +226,7 @@ def test_states_that_c_makes_are_those_of_python():
 
 
 def test_what_is_forgotten_holds_nothing():
-    """The garbage collector does not see the states that C makes, so they are taken apart."""
+    """The garbage collector does not track states that C makes, so ``Trie.clear`` drops their references to each other."""
     if ENGINE_MODE == "hot":
         pytest.skip("programs hold the calls that they were made of")
     engine.forget()

@@ -82,7 +82,7 @@ def test_what_the_table_names_is_pytorchs(torch):
         module = importlib.import_module(f"torch.{path}" if path else "torch")
         assert [n for n in names if not _there(module, n)] == [], path
     for path, homes in table["homes"].items():
-        if path == "serialization.rebuild":     # PyTorch has this function in several modules.
+        if path == "serialization.rebuild":     # jtorch has these functions in one module, PyTorch in several.
             homes, path = {home: names for home, names in homes.items() if home == "_utils"}, "_utils"
         module = importlib.import_module(f"torch.{path}" if path else "torch")
         for home, names in homes.items():

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.core
 
 @pytest.fixture(autouse=True)
 def blocks_of_autocast_have_ended():
-    """End the blocks that some tests enter and never leave. The libraries count them."""
+    """End the autocast blocks that some tests enter and never leave, since the libraries count nested blocks."""
     yield
     for name in ("torch", "jtorch") if HAS_TORCH else ("jtorch",):
         xp = library(name)

@@ -25,7 +25,7 @@ class Squares:
 
 
 class Mixed(Squares):
-    """A sample with all types of ``default_collate``."""
+    """A dataset whose samples hold values of several types, for ``default_collate``."""
 
     def __getitem__(self, i):
         return {"int": i, "float": i / 2, "array": np.full((2, 3), i, np.float32), "scalar": np.int16(i), "text": str(i),
@@ -66,7 +66,7 @@ class TwoArguments(Exception):
 
 
 class RaisesTwo(Squares):
-    """A dataset that raises this exception."""
+    """A dataset that raises ``TwoArguments``."""
 
     def __getitem__(self, i):
         raise TwoArguments(1, 2)

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-# PyTorch warns of lambdas, which it cannot send to workers where dill is not installed.
+# PyTorch warns of lambdas, since it cannot send them to workers if dill is not installed.
 pytestmark = pytest.mark.filterwarnings("ignore:L:UserWarning")
 
 

@@ -206,7 +206,7 @@ def test_a_view_is_sent_without_what_it_does_not_show():
     assert share.loads((text, path, parts)).tolist() == [3, 4]
     a, b = share.loads(share.dumps([x, x.reshape(10, -1)], None)[0])
     a[0] = 7
-    assert int(b[0, 0]) == 7        # Tensors that share memory still do.
+    assert int(b[0, 0]) == 7        # Tensors that shared memory before they were sent still share it.
 
 
 def test_history_is_not_sent():

@@ -79,7 +79,7 @@ if __name__ == "__main__":
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["spawn", pytest.param("fork", marks=pytest.mark.nightly)])
 def test_processes_train_one_model(run, method):
-    grad = method == "spawn"        # With fork the parent itself has trained.
+    grad = method == "spawn"        # With fork the parent itself has trained, so its weight has a gradient.
     assert run(HOGWILD, method) == f"True True False\n[0, 0] [40.0, 40.0] True\nParameter True {grad}\n"
 
 
@@ -304,7 +304,7 @@ def test_workers_that_raise(run):
                                          "Caught KeyError in DataLoader worker process 0."]
 
 
-# ---------------------------------------------------------------- torch is jtorch there too
+# ---------------------------------------------------------------- torch is jtorch in child processes too
 
 CHILDREN = """
 import multiprocessing

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-# name: arguments that make a distribution over a batch of 3.
+# Maps a distribution's name to arguments for a batch of 3.
 CASES = {
     "Bernoulli": ({"probs": [0.2, 0.5, 0.9]}, {"logits": [-1.0, 0.0, 2.0]}),
     "Geometric": ({"probs": [0.2, 0.5, 0.9]},),
@@ -101,7 +101,8 @@ def test_like_pytorch(torch, name, kw):
         values = [attempt(f, *arguments) for f, *arguments in (
             (d.log_prob, drawn[1]), (d.entropy,), (d.icdf, xp.tensor([0.1, 0.5, 0.9])), (d.cdf, drawn[1]))]
         known = [v for v in values if not isinstance(v, type)]
-        sum([v.sum() for v in (known[:-1] if "Gamma" in name or name == "Chi2" else known)]).backward()    # igamma has no gradient
+        # The last value is the cdf. For these distributions it is igamma, which has no gradient.
+        sum([v.sum() for v in (known[:-1] if "Gamma" in name or name == "Chi2" else known)]).backward()
         listed = [attempt(d.enumerate_support), attempt(d.enumerate_support, False)]
         found[xp.__name__] = drawn + values + listed, [p.grad for p in parameters], [attempt(getattr, d, a) for a in ATTRIBUTES], repr(d)
     theirs, ours = found["torch"], found["jtorch"]
@@ -140,7 +141,7 @@ def test_divergences(torch):
     for pair, expected in theirs.items():
         if isinstance(expected, type):
             assert ours[pair] is expected, pair
-        elif pair != ("Wishart", "Wishart"):        # PyTorch adds up the batch
+        elif pair != ("Wishart", "Wishart"):        # PyTorch sums this divergence over the batch.
             same(ours[pair], expected, rtol=1e-9, atol=1e-9)
     assert sum([not isinstance(d, type) for d in theirs.values()]) >= 80
 

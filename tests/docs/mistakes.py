@@ -1,6 +1,6 @@
 """The common mistakes of tutorials and ports: the code, its message, and the fix.
 
-Read by test_messages.py, which runs each, and printed as docs/messages.md by ``python -m tools.messages``.
+test_messages.py runs each mistake. ``python -m tools.messages`` prints the mistakes as docs/messages.md.
 """
 from __future__ import annotations
 

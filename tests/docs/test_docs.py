@@ -22,9 +22,9 @@ TUTORIALS = [p for p in PAGES if p.parent.name == "tutorials"]
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_page(page, monkeypatch):
-    monkeypatch.setattr(backends.cudnn, "benchmark", False)     # A page sets it, and other tests look at it.
+    monkeypatch.setattr(backends.cudnn, "benchmark", False)     # Restored after the test, since a page sets it.
     engine.forget()
-    stats.reset()       # pages show counters of the engine that start at 0
+    stats.reset()       # The counters of the engine on the pages start at 0.
     found = wrong(page, str(page.relative_to(ROOT)))
     if found is not None:
         pytest.fail(found)
@@ -43,7 +43,7 @@ def test_command(page, command, tmp_path):
     env = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu", "PATH": path}
     done = subprocess.run(command.line, shell=True, cwd=tmp_path, env=env, text=True, capture_output=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    assert command.printed in done.stdout       # Gloo, beneath torch.distributed, prints too
+    assert command.printed in done.stdout       # Gloo, which torch.distributed uses, prints too.
 
 
 def test_blocks_are_found():

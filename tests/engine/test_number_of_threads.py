@@ -23,7 +23,8 @@ def test_products_use_no_more_than_was_said():
     for n in (1, 2):
         jtorch.set_num_threads(n)
         assert jtorch.get_num_threads() == openblas.number == n
-        (jtorch.ones(64, 128) @ jtorch.ones(128, 96)).sum().item()      # One thread computes this product.
+        # If NumPy computes this product, it uses one thread, and the number is restored.
+        (jtorch.ones(64, 128) @ jtorch.ones(128, 96)).sum().item()
         assert openblas.number == n
 
 

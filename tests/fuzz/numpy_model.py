@@ -74,7 +74,7 @@ class History:
 
     flat: Array
     requires_grad: bool = False
-    leaf: Shown | None = None   # The leaf of the tensor, if it needs a gradient.
+    leaf: Shown | None = None   # The leaf with this history, if the leaf needs a gradient.
     saved: set[Saved] = field(default_factory=set)
 
 

@@ -225,7 +225,7 @@ def _without(t: Any, d: int) -> tuple[int, ...]:
 # ---------------------------------------------------------------- history
 
 
-CONTIGUOUS = "memory_format=xp.contiguous_format"    # Gradients are views of other gradients in PyTorch, but not here.
+CONTIGUOUS = "memory_format=xp.contiguous_format"    # Gradients may be views of other gradients in PyTorch, but not in jtorch.
 
 
 def backward(c: Chooser) -> list[str]:

@@ -216,7 +216,7 @@ class Programs(RuleBasedStateMachine):
     def binary_in_place(self, t, other, name, data):
         t = self.through(t, data)
         other = self.apart(other, t)
-        if name == "copy" and other.shown is t.shown:  # PyTorch does nothing here, so an expanded tensor does not raise.
+        if name == "copy" and other.shown is t.shown:  # PyTorch ignores a copy of a tensor to itself, even if it is expanded.
             return
         if tame(name, t, other):
             self.written(t, lambda: model.binary_(name, t.shown, other.shown, grad=self.grad),
@@ -232,7 +232,7 @@ class Programs(RuleBasedStateMachine):
     @rule(t=tensors, number=NUMBERS, data=st.data())
     def set_numbers(self, t, number, data):
         at = data.draw(indices(t.shown.array.shape))
-        if not (t.shown.expanded and t.shown.requires_grad):       # PyTorch's backward fails here.
+        if not (t.shown.expanded and t.shown.requires_grad):       # PyTorch's backward fails after such a write.
             self.written(t, lambda: t.shown.write(at, number, 0.0, grad=self.grad), lambda: t.got.__setitem__(at, number))
 
     @rule(t=tensors, other=tensors, data=st.data())

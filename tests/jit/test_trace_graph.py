@@ -34,7 +34,7 @@ class _Twice(torch.autograd.Function):
         return grad * 2
 
 
-# What PyTorch 2.13 records of each.
+# Functions, with the operators that PyTorch 2.13 records for each.
 CASES = [
     (lambda x: (x * 5, x + 1)[1], ["aten::add"]),
     (lambda x: F.pad(x, (1, 1)), ["aten::pad"]),

@@ -181,10 +181,10 @@ def test_sequential(xp, reentrant):
     assert xp.allclose(x.grad, y.grad)
 
 
-# ---------------------------------------------------------------- in one another
+# ---------------------------------------------------------------- nested checkpoints
 
 def composed(xp, letters):
-    """``sin`` and what is around it, innermost last: C a checkpoint, G a gradient, S a sum."""
+    """Return ``sin`` inside the functions that ``letters`` name, outermost first: C a checkpoint, G a gradient, S a sum."""
     def checkpointed(function):
         return lambda x: xp.utils.checkpoint.checkpoint(function, x, use_reentrant=False)
 

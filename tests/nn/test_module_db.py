@@ -15,7 +15,7 @@ from libraries import HAS_TORCH, library
 from ops.translate import Translator, Unsupported, difference, differences, tensors
 
 pytestmark = [pytest.mark.conformance, pytest.mark.filterwarnings("ignore")]
-SAMPLES = 2             # per module, unless all are taken
+SAMPLES = 2             # Number of inputs per module, unless all are taken.
 
 
 @functools.cache

@@ -230,6 +230,6 @@ def test_a_batch_that_comes_first_lies_in_memory_behind_time(torch, kind):
         xp.manual_seed(0)
         layer = getattr(xp.nn, kind)(4, 3, 2, batch_first=True, bidirectional=True, dropout=0.3)
         out = layer(xp.randn(2, 5, 4))[0]
-        dropped = xp.nn.functional.dropout(out, 0.5)        # random numbers come in the order of memory
+        dropped = xp.nn.functional.dropout(out, 0.5)        # Dropout draws random numbers in the order of memory.
         return out.stride(), dropped.stride(), (dropped == 0).tolist()
     assert ran(jtorch) == ran(torch)

@@ -22,7 +22,7 @@ from ops.translate import MOST_DIMS, Translator, Unsupported, cotangent, tensors
 FILE = Path(__file__).with_suffix(".npz")
 SAMPLES = 5             # Number of samples per op.
 MOST = 600              # Upper limit of elements in a sample's arguments, results and gradients.
-# The samples of embedding_bag have another order of arguments.
+# PyTorch's samples of embedding_bag have the weight before the indices, unlike the function.
 LEFT_OUT = {*UNINITIALISED, "nn.functional.embedding_bag"}
 LOOKED_AT = 60          # Upper limit of samples considered per op; a few ops have thousands.
 DTYPES = {"float32", "float64", "int64", "int32", "bool", "uint8", "complex64", "complex128"}
@@ -34,7 +34,7 @@ class Unrecorded(Exception):
 
 @dataclass
 class Sample:
-    """A call of an op, and what PyTorch gives: its result, and the gradients of the tensors that want one, for ``cotangent`` as the results'."""
+    """A call of an op with PyTorch's result and gradients. ``cotangent`` gives the gradients of the results."""
 
     op: str             # PyTorch's name for the kind of samples: linalg.norm.subgradients_at_zero.
     function: str       # The dotted name of the function.

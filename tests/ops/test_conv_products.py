@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-POINTWISE = [  # Size of the input, filters, stride: many places and few.
+POINTWISE = [  # (size of the input, number of filters, stride), for many output positions and for few
     ((2, 3, 20, 20), 5, 1), ((2, 3, 4, 5), 6, 1), ((1, 4, 33, 17), 2, 2), ((3, 2, 7, 7), 1, 3), ((2, 3, 300), 2, 1),
     ((2, 3, 4, 8, 9), 2, (1, 2, 1)), ((0, 3, 20, 20), 5, 1)]
 ONE_CHANNEL = [  # size, kernel, stride, padding, dilation

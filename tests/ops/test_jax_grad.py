@@ -23,8 +23,8 @@ BENT = {
     "fake_quantize_per_channel_affine": "as in PyTorch, the gradient is that of the number before it is rounded",
     "nn.functional.ctc_loss": "as in PyTorch, the gradient is right for log_probs that are a log_softmax, and only then",
 }
-# These read only one triangle of the matrix, but both get a gradient. The step keeps the matrix symmetric, or
-# triangular.
+# These ops read only one triangle of the matrix, but both triangles get a gradient. So the step of finite differences keeps
+# the matrix symmetric or triangular.
 SYMMETRIC = {"linalg.cholesky", "cholesky", "linalg.cholesky_ex", "linalg.eigh", "linalg.eigvalsh"}
 TRIANGULAR = {"cholesky_solve", "cholesky_inverse"}
 LEFT_OUT: dict[str, str] = {"nn.functional.grouped_mm": "takes no float64, as in PyTorch"}

@@ -58,7 +58,7 @@ CALLS = [
 
 
 def eight(xp, t):
-    """Return some of the numbers as a matrix of eight bits each."""
+    """Return a matrix of 8-bit floats, made of some elements of a tensor."""
     return t.detach().reshape(-1)[:16].repeat(16, 1).to(xp.float8_e4m3fn)
 
 

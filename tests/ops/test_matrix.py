@@ -101,7 +101,7 @@ def read_unsaved() -> list[str]:
 
 
 def unmarked_loops() -> list[str]:
-    """Return the recently called ops with a loop in their body or derivative and without the fact."""
+    """Return the recently called ops that have a loop in their body or derivative, but not the fact ``loops``."""
     found = set()
     for call in calls():
         for avals in call.kernels:

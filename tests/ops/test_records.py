@@ -22,7 +22,7 @@ OWN = {
     "repeat_interleave_index": "an overload of repeat_interleave",
     "view_dtype": "an overload of Tensor.view",
 }
-# Parameters that PyTorch's signatures do not show: torch.lu takes *args and **kwargs, and its text names them.
+# Parameters that PyTorch's signatures do not show: torch.lu takes *args and **kwargs, and its docstring names them.
 UNSEEN = {"lu": "A pivot get_infos"}
 
 

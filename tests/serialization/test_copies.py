@@ -36,7 +36,7 @@ def test_aliases_of_tensors_stay_aliases(xp):
     made = copy.deepcopy(CASES["views"](xp))
     made["base"].fill_(5)
     assert made["part"].eq(5).all() and made["transposed"].eq(5).all()
-    if xp.__name__ == "jtorch":     # PyTorch pickles each tensor's storage anew
+    if xp.__name__ == "jtorch":     # A pickle of PyTorch does not keep tensors of one storage together.
         made = pickled(CASES["views"](xp))
         made["base"].fill_(5)
         assert made["part"].eq(5).all() and made["transposed"].eq(5).all()

@@ -73,7 +73,7 @@ def test_mapped_files(direction, shared, tmp_path):
     assert made["x"].sum() == 15 and made["x"][1].tolist() == [3, 4, 5] and type(made["p"]) is reader.nn.Parameter
     made["x"][0, 1] = 50
     assert made["x"].sum() == 64
-    assert reader.load(path, mmap=True)["x"][0, 1] == (50 if shared else 1)  # The checksum is that of the old content.
+    assert reader.load(path, mmap=True)["x"][0, 1] == (50 if shared else 1)  # mmap skips the checksum of the old content.
 
 
 def test_only_zip_files_on_disk_can_be_mapped(xp, tmp_path):

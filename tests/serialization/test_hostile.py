@@ -51,7 +51,7 @@ def tensor(store=None, offset=0, size=(4,), stride=(1,), *, grad=b"\x89", more=(
                 tup(*map(num, size)), tup(*map(num, stride)), grad, call(glob("collections", "OrderedDict")), *more)
 
 
-# Nested pairs, each of the same object twice: a small file, and endless to walk.
+# Nested pairs, each with one object twice. The file is small, but a walk through it would never end.
 BOMB = text("x") + b"".join(b"q%ch%c\x86" % (i, i) for i in range(1, 60))
 
 

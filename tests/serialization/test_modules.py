@@ -76,7 +76,7 @@ def test_every_class_has_pytorchs_name():
             want = getattr(theirs, name, None)
             if not isinstance(thing, type) or not isinstance(want, type) or thing.__module__.split(".")[0] != "jtorch":
                 continue
-            # PyTorch cannot pickle memory_format; _LRScheduler is an alias here.
+            # PyTorch cannot pickle memory_format; _LRScheduler is an alias in jtorch.
             if name in ("memory_format", "_LRScheduler"):
                 continue
             found = names.torch_name(thing)

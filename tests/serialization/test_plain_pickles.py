@@ -83,7 +83,7 @@ def test_names_here():
                               "jtorch.serialization.rebuild._rebuild_tensor_v2", "jtorch.storage._load_from_bytes"]
 
 
-# Pickles of earlier versions, of the same objects: with the library's own names, and with PyTorch's.
+# Pickles of the same objects by earlier versions of jtorch: one with jtorch's own names, one with PyTorch's.
 EARLIER = {"jtorch": (
     'c-'
     'oay&yUhT6lO|Uz_6RusGH~kPaC*2(Ip!X#@&RQjl}G#S28VSrwVN|onkN{!2>KLbL076`9JBKY0CnEgOf0ChIv1}_w{>I^Y<UKpw|Q%k_eDbzl'

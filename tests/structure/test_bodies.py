@@ -1,4 +1,4 @@
-"""Test that outcomes are found by all that a body runs, and by names that can be read."""
+"""Test the labels of bodies: a readable name, and a hash of all the code that a body runs."""
 from __future__ import annotations
 
 import importlib.util

@@ -36,7 +36,7 @@ SPACES: dict[str, tuple[str, ...] | None] = {
 }
 OF_OTHERS = {"Any", "Callable", "Sequence", "Iterable", "NamedTuple", "Optimizer"}
 
-# Maps names without a docstring to the reason.
+# Maps (section, name) to the reason why the docstring of that name needs no such section.
 NOT_SAID = {
     ("Example", "autograd.NestedIOFunction"): "it is not built",
     ("Example", "func.rearrange"): "it is not built",

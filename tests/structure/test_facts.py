@@ -20,7 +20,7 @@ RUNNING = [path for place in ("dispatch", "_backward", "_nodes", "amp", "engine"
            if "host" not in path.parts] + [PACKAGE / name for name in ("tape.py", "storage.py", "tensor.py", "_api/generate.py")]
 NODE = re.compile(r"\w+Backward\d")
 
-# Maps (file, compared name) to the reason.
+# Maps (file, name) to the reason why the file may compare an op's or a node's name with it.
 ASKED = {
     ("saved_names.py", "mul"): "PyTorch's nodes of products of other ops have other attributes",
     ("saved_names.py", "MulBackward0"): "as above",

@@ -58,7 +58,7 @@ LAYERS = [
     "library",
     "_custom_ops",
     "masked",           # masked tensors
-    "_vision",          # operators of torchvision, which its compiled library would have
+    "_vision",          # operators that torchvision's compiled library would have
     "quasirandom",      # evenly spread points
     "types",
     "testing",

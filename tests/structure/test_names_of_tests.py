@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
-MODULES = [p for p in TESTS.rglob("*.py") if "programs" not in p.parts]      # These programs are run, not imported.
+MODULES = [p for p in TESTS.rglob("*.py") if "programs" not in p.parts]      # Tests run the programs and do not import them.
 
 
 def test_no_two_have_one_name():

@@ -1,5 +1,5 @@
-"""One file assigns each part of the state of tensors and storages, and its functions define the meaning of an
-assignment.
+"""Each attribute of the state of tensors and storages is assigned in one file only. Other files call functions of that
+file.
 """
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import jtorch
 
 ENGINE = Path(jtorch.__file__).parent / "engine"
-MOST = 33       # Thresholds in policy.py. A new one needs a reason that holds for a kind of programs.
+MOST = 33       # Upper limit for the thresholds in policy.py. A new threshold needs a reason that holds for a kind of programs.
 # These numbers decide nothing about compiling or running.
 OTHER = {
     "ALIGNMENT": "XLA's", "MAPPED": "glibc's", "_TRIM_THRESHOLD": "glibc's", "_MMAP_THRESHOLD": "glibc's", "_MOST": "OpenBLAS's",

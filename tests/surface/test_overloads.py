@@ -1,7 +1,7 @@
 """Small calls of each overload that PyTorch's type stubs declare: taken or refused, shapes, dtypes and values as in PyTorch.
 
-What PyTorch gives is recorded (``record_overloads.py``). Each optional argument is given once, so that one that is dropped
-gives other values. Errors are compared by their types.
+``record_overloads.py`` has recorded PyTorch's outcomes. Each optional argument is given once: if jtorch ignored
+it, values would differ. Errors are compared by their types.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_BUILT = {
     "to_sparse_bsr": "sparse", "to_sparse_bsc": "sparse", "sparse_coo_tensor": "sparse", "is_distributed": "always False in PyTorch",
     "is_vulkan_available": "another device", "chalf": "complex32",
 }
-# Functions with calls that PyTorch takes by an accident, or that jtorch takes beyond PyTorch.
+# Functions with calls that PyTorch accepts by accident, or that only jtorch accepts.
 ACCIDENTS = {
     "lu_unpack": "pivots of another batch are read as they lie in memory",
     "bartlett_window": "a complex dtype is taken for one element", "blackman_window": "so it is", "hamming_window": "so it is",
@@ -35,10 +35,10 @@ ACCIDENTS = {
 
 
 def is_accident(args: list, kwargs: dict, expected: dict) -> bool:
-    """Return whether a call is one of two kinds that jtorch takes, or refuses, in another way.
+    """Return whether a call is of a kind that jtorch accepts or refuses in another way than PyTorch.
 
     ``None`` is taken where an argument may be left out. A number that stands for the tensor is not called ``self``.
-    Errors of kernels that PyTorch lacks are others.
+    A call without a kernel in PyTorch may work in jtorch, or raise another error.
     """
     error = expected.get("error") if isinstance(expected, dict) else None
     return (error == "TypeError" and None in args) or error == "NotImplementedError" or bool(kwargs.keys() & {"self", "element", "test_element"})

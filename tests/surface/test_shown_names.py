@@ -13,7 +13,7 @@ import jtorch
 
 BESIDE = {"torch": {"engine", "from_jax"}, "torch.optim": {"Optax"},
           "torch.utils.viz": {"Graph", "ModelSummary", "graph", "summary"}}
-CORE = {"Aval", "SampleView", "SavedTensorRef", "VersionCounter", "View"}         # The library itself defines these in torch.storage.
+CORE = {"Aval", "SampleView", "SavedTensorRef", "VersionCounter", "View"}         # jtorch's own classes in torch.storage.
 # PyTorch's classes with an underscore, by module of torch.nn.modules.
 UNDERSCORED = {
     "activation": [], "adaptive": ["_ASMoutput"], "batchnorm": ["_BatchNorm", "_LazyNormBase", "_NormBase"],

@@ -97,7 +97,7 @@ def test_nothing_changes():
     assert not model._forward_hooks
     assert not model[0]._forward_pre_hooks
     summary(model, (4, 3), verbose=0)
-    assert int(model[0].num_batches_tracked) == 1       # the call in train mode, not the one in eval mode
+    assert int(model[0].num_batches_tracked) == 1       # Only the call in train mode counts a batch.
 
 
 def test_errors():

@@ -35,7 +35,7 @@ def _version(environment: environments.Environment, requirement: str) -> str:
 
 
 def _distributions(environment: environments.Environment) -> list:
-    from importlib.metadata import distributions  # Metadata have these names in the environment's folders.
+    from importlib.metadata import distributions  # These read the packages' names from their metadata.
     paths = [str(environment.site), *(environment.site / "ecosystem.pth").read_text().split()]
     return list(distributions(path=paths))
 

@@ -37,7 +37,7 @@ def _is_source(name: str) -> bool:
 
 
 def summary(report: Report) -> dict[str, Any]:
-    """Return how many of PyTorch's names a package uses, and which of them are not here, by kind."""
+    """Return how many of PyTorch's names a package uses, and which of them jtorch lacks or refuses, by kind."""
     absent = {kind: sorted({f.name for f in report.of(kind)} & report.absent) for kind in ("missing", "refused", "guarded")}
     absent["guarded"] = [name for name in absent["guarded"] if name not in absent["missing"] + absent["refused"]]
     return {"names": len(report.names), **{kind: names for kind, names in absent.items() if names}}

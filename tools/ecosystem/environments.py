@@ -120,7 +120,7 @@ def site_here() -> Path:
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """Return the environment variables of uses: no network, and no settings of the user."""
+    """Return the environment variables for the scripts in ``uses``: no network, and none of the user's settings."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "JTORCH_CACHE") if name in os.environ}
     return {**kept, "HOME": str(folder), "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "MPLBACKEND": "Agg",
             "PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "2", "WANDB_MODE": "disabled"}

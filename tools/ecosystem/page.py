@@ -16,7 +16,7 @@ from tools.ecosystem.reasons import REASONS
 from tools.pages import write_or_check
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ecosystem.md"
-SHOWN = 6       # names of a cell
+SHOWN = 6       # Upper limit for the names in a cell of the table.
 KINDS = ("missing", "refused", "guarded")
 INTRODUCTION = """# Packages that need PyTorch
 
@@ -77,7 +77,7 @@ def _known() -> Known:
 
 
 def still_absent(read: dict[str, Any], kind: str) -> list[str]:
-    """Return the names of a kind that were not here when the package was read, and are not here now."""
+    """Return the names of a kind that jtorch lacked or refused when the package was read, and still does."""
     return [name for name in read.get(kind, ()) if _known().verdict(name).kind in ("missing", "refused")]
 
 
@@ -114,13 +114,13 @@ def _only_read(read: dict[str, dict]) -> list[str]:
 
 
 def wanted(read: dict[str, dict]) -> list[tuple[str, int]]:
-    """Return the names that several packages use and that are not here, most used first."""
+    """Return the names that several packages use and jtorch lacks or refuses, most used first."""
     counts = Counter(name for one in read.values() for kind in KINDS for name in still_absent(one, kind))
     return sorted(((name, count) for name, count in counts.items() if count > 2), key=lambda one: (-one[1], one[0]))
 
 
 def _counted(read: dict[str, dict]) -> tuple[int, int]:
-    """Return how many names are here and how many are used, summed over the packages."""
+    """Return how many of the used names jtorch has, and how many are used, summed over the packages."""
     names = sum(one["names"] for one in read.values())
     return names - sum(len(still_absent(one, kind)) for one in read.values() for kind in KINDS), names
 

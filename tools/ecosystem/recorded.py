@@ -1,6 +1,6 @@
-"""PyTorch's results, kept in ``recorded/``, so that the table can be made without PyTorch.
+"""Keep PyTorch's results in ``recorded/``, so that the table can be made without PyTorch.
 
-Of an array its shape, its kind and some of its elements are kept, of a long text its hash.
+A file has the shape, the kind and some elements of each array, and the hash of each long text.
 """
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 FOLDER = Path(__file__).with_name("recorded")
-ELEMENTS = 24       # how many elements of an array are kept
-TEXT = 2000         # the longest text that is kept whole
+ELEMENTS = 24       # Upper limit for the elements that are kept of an array.
+TEXT = 2000         # Upper limit for the length of a text that is kept whole.
 
 
 def _of_array(array: np.ndarray) -> dict[str, object]:

@@ -7,7 +7,7 @@ from tools.gpu.checks import Check
 from tools.gpu.expect import equal, true
 
 SIZE = (2, 4, 256, 64)          # This shape fits the blocks of the kernels.
-LONG = (1, 8, 8192, 64)         # Its weights would take 2 GiB of float32.
+LONG = (1, 8, 8192, 64)         # The attention weights would take 2 GiB of float32.
 
 
 def _all_of(torch: Any, inputs: list, is_causal: bool) -> list:

@@ -43,7 +43,7 @@ class Tree:
             shutil.copytree(ROOT, path, ignore=ignored, symlinks=True)
             shutil.copytree(ROOT / ".venv", path / ".venv", symlinks=True, copy_function=os.link)
             for editable in self.site_packages.glob("_editable_impl_*.pth"):
-                editable.unlink()       # This file is a link to the original environment.
+                editable.unlink()       # A hard link to the original environment's file, which must not change.
                 editable.write_text(f"{path}\n")
 
     @property

@@ -1,7 +1,7 @@
 """``python -m tools.site.loop_picture``: draw docs/pictures/loop.svg, a training loop beside its timelines.
 
 Each library runs the loop in a process of its own, with its own profiler, and the shortest turn is drawn. The profilers slow the
-turns down, so that the parts of a turn are scaled to the turn's time in docs/measurements/speed.md. PyTorch must be installed.
+turns down, so the parts of a turn are scaled to the turn's time in docs/measurements/speed.md. PyTorch must be installed.
 """
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def of_pytorch() -> list[tuple[str, float, float]]:
 
 
 def _leaves(event: Any) -> list[Any]:
-    """Return the operators of a turn; of the optimizer's step those inside."""
+    """Return the operators of a turn. The operators inside the optimizer's step stand for the step."""
     found = []
     for child in event.cpu_children:
         found += [_named(one, child.name) for one in child.cpu_children] if child.name.startswith("Optimizer.step") else [child]
@@ -99,7 +99,7 @@ def of_jtorch() -> list[tuple[str, float, float]]:
 
 
 def times() -> tuple[float, float]:
-    """Return the microseconds of a turn in the table of speed.md, of PyTorch and of jtorch."""
+    """Return the microseconds that a turn takes in PyTorch and in jtorch, from the table in speed.md."""
     found = re.search(rf"^\| {re.escape(ROW)} \| (\d+) \| (\d+) \|", SPEED.read_text(), re.MULTILINE)
     assert found is not None, f"{SPEED.name} has no row {ROW}"
     return float(found[1]), float(found[2])

@@ -489,6 +489,6 @@ def test_traces_are_without_jits_but_not_unrolled():
                              for f, fn in zip(families, (plain, looped), strict=True)]
         np.testing.assert_allclose(added, x + 2, 1e-6)
         np.testing.assert_allclose(summed, x[0] + (x + 1).sum(0), 1e-5)
-    # The jit is gone: each call runs its body.
+    # The traces have no jit, so JAX traces the body of ``inner`` for each of its two calls.
     assert jits.count((2, 3)) == jits.count((3, 3)) == jits.count((4, 3)) == 2
     assert jits.count((3,)) == 1        # A loop's body is traced once and kept.

@@ -58,7 +58,7 @@ def test_what_is_not_alike_goes_the_ordinary_way(name, shapes, dtypes, dim):
 def test_attention_of_a_few_queries(dtype, batch, scale):
     draw = np.random.default_rng(0)
     query, key, value = [draw.normal(size=(*batch, *s)).astype(dtype) for s in ((2, 8), (50, 8), (50, 5))]
-    key[..., 7, :] = 300        # Its exponential would be infinite.
+    key[..., 7, :] = 300        # Without subtracting the maximum, exponentials of these scores would overflow.
     made = untraced.host_program(OPS["nn.functional.scaled_dot_product_attention"], _attention(scale),
                                  [aval_of(a.shape, a.dtype, CPU) for a in (query, key, value)])
     weights = query.astype(np.float64) @ key.astype(np.float64).swapaxes(-1, -2) * (8 ** -0.5 if scale is None else scale)
