@@ -101,6 +101,7 @@ def source(function: Callable) -> str:
     return _source_of(code, code.co_filename)
 
 
+# The file is part of the cache's key, since code objects of several files may be equal.
 @functools.cache
-def _source_of(code: CodeType, filename: str) -> str:   # equal code may lie in several files
+def _source_of(code: CodeType, filename: str) -> str:
     return "\n".join(line.strip() for line in inspect.getsource(code).splitlines())

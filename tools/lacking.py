@@ -132,7 +132,7 @@ class Table:
             self.extra.update({path: mine} if mine else {})
 
     def members(self, listed: dict[str, str]) -> Iterator[tuple[str, str]]:
-        """Yield the classes that are here and the public members that they lack; of Tensor the private ones too."""
+        """Yield jtorch's classes with PyTorch's public members that they lack; for Tensor also private ones."""
         for path, names in sorted(listed.items()):
             own = self._own(path)
             if not isinstance(own, type) or refusal(own) or _UNNAMED.match(path) or hasattr(own, "__getattr__"):
@@ -145,7 +145,7 @@ class Table:
                 yield path, " ".join(lacks)
 
     def parameters(self, listed: dict[str, str]) -> Iterator[tuple[str, str]]:
-        """Yield the functions and classes that are here and the parameters that they do not take by name."""
+        """Yield jtorch's functions and classes with PyTorch's parameters that they do not take by name."""
         for path, names in sorted(listed.items()):
             own = self._own(path)
             taken = _taken(own) if callable(own) and not refusal(own) else None
@@ -207,7 +207,7 @@ def _taken(thing: Any) -> set[str] | None:
 
 
 def _by_names(listed: dict[str, str]) -> dict[str, str]:
-    """Return the classes that lack the same members, by these."""
+    """Return the paths of classes by the members that they lack."""
     found: dict[str, list[str]] = {}
     for path, names in listed.items():
         found.setdefault(names, []).append(path)

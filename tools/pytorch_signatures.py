@@ -48,7 +48,7 @@ def _default(default: Any) -> str:
 
 
 def described(path: str, seen: set[int]) -> Iterator[tuple[str, str]]:
-    """Yield the functions and methods of one of PyTorch's modules that are in no module before, with their signatures."""
+    """Yield the functions and methods of a PyTorch module, with their signatures. Skip those in ``seen``."""
     module = importlib.import_module(path)
     for name in sorted(dir(module)):
         thing = getattr(module, name, None)

@@ -74,7 +74,7 @@ def _there(module, name):
 
 
 def test_what_the_table_names_is_pytorchs(torch):
-    """Every home is PyTorch's, and every name is in PyTorch's module."""
+    """Each ``__module__`` in the table is PyTorch's, and each name is in PyTorch's module."""
     import importlib
     table = json.loads(TABLE.read_text())
     for spaces in table["spaces"].items():

@@ -30,7 +30,7 @@ LARGEST = 1e6       # Calls with larger results are left out, because only round
 
 
 class RefusedError(Exception):
-    """PyTorch raises a RuntimeError here, and nothing has changed."""
+    """PyTorch would raise a RuntimeError for this call. The model has changed nothing."""
 
 
 @dataclass(eq=False)

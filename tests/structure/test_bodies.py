@@ -25,7 +25,7 @@ MADE = bodies(double, TABLE)
 
 @pytest.fixture
 def labels(tmp_path):
-    """Give the labels of the bodies that a file with this text makes."""
+    """Return a function that gives the labels of the bodies made by a file with a given text."""
     def labels(text: str) -> list[str]:
         path = tmp_path / f"made{len(list(tmp_path.iterdir()))}.py"
         path.write_text(text)

@@ -27,7 +27,7 @@ def pytest_configure(config: Any) -> None:
 
 
 def _compare_wherever_they_are() -> None:
-    """Treat ``cuda:0`` as the CPU in comparisons with PyTorch. PyTorch has its tensors on the CPU here."""
+    """Treat ``cuda:0`` as the CPU in comparisons with PyTorch. In these tests PyTorch's tensors are on the CPU."""
     sys.path.insert(0, str(ROOT / "tests" / "core"))
     outcomes: Any = importlib.import_module("outcomes")
     describe = outcomes.describe
