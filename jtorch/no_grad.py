@@ -19,10 +19,10 @@ class _Mode(threading.local):
     anomaly_check_nan = True
     on_node: Callable[..., None] | None = None  # Saved-tensor hooks call it with each new node and its arguments.
     saved_hooks: tuple = ()                         # Pairs (pack, unpack). The innermost pair is the last.
-    hooks_refused: str | None = None                # The error message when code enters saved-tensor hooks.
+    hooks_refused: str | None = None                # The message of the error that entering saved-tensor hooks raises.
     mutation_allowed = False                        # True if saved tensors may be written to.
     transformed = False                             # True while a transform of torch.func differentiates the calls.
-    special = False                                 # True if one of these modes affects new nodes.
+    special = False                                 # True if new nodes need an extra step, see ``refresh``.
 
     def refresh(self) -> None:
         """Recompute ``special``, after one of the modes it depends on changed."""

@@ -18,7 +18,7 @@ import numpy as np
 import jtorch.dtype as dtypes
 from jtorch import engine, speedups
 from jtorch.engine import CPU, Aval, Value, mapped, out_of_memory, policy
-from jtorch.ops import memory  # noqa: F401  (declares the two ops)
+from jtorch.ops import memory  # noqa: F401  (declares _read_view and _write_view)
 from jtorch.ops import view as _views  # noqa: F401  (declares permute)
 from jtorch.ops.layout import memory_order
 from jtorch.ops.registry import OPS, T
@@ -44,18 +44,19 @@ class Storage:
 
     permuted: Any = None    # (value, dims from slowest to fastest): the content until memory order is needed
     host: Any = None        # the NumPy array that is the content while NumPy arrays share the memory
-    order: Any = None       # the dims of ``permuted``; they stay, since the storage's first tensor overwrites all of it
+    # The dims of the last ``permuted``. A write to a view with this order makes the content ``permuted`` again.
+    order: Any = None
     previous: Any = None    # the value before the content moved to host memory, if a node may have saved it
     written_by: Any = None  # a weak reference to the node of the last tracked write
     number = 0              # the address that ``address`` reports for an accelerator's memory
     shared: Any = None      # the segment that other processes share; True for a file's memory, None for private memory
     owned = False           # the host memory's address is known, but no NumPy array has been exported
     pinned = False          # the address is known, so the host memory must stay
-    exported = False        # a NumPy array has shared the memory, so it may not grow
+    exported = False        # a NumPy array has shared the memory, so the memory may not grow
     copied: Any = None      # the value of the last copy of the host memory
     sliced = 0              # counts the rows that indices have read
     offsets: dict[tuple, int] | None = None      # maps (step, count) of a slice of rows to its first start
-    parts: set[tuple] | None = None     # the slices of other dims that were read: see ``_is_taken_apart`` in _api/indexing.py
+    parts: set[tuple] | None = None     # slices along dims after the first: see ``_is_taken_apart`` in _api/indexing.py
     places: set[tuple] | None = None    # the first geometries that were written: see ``_is_written_at_once``
     rows: Any = None        # the geometry that all rows share, once many were read: see ``_part_of`` in _api/indexing.py
 
@@ -177,7 +178,7 @@ class View:
 
 
 class SampleView(View):
-    """One sample of a ``vmap`` in memory that is older than the ``vmap`` or has the samples inside.
+    """A view that shows one sample of a ``vmap`` in a storage that holds all samples.
 
     ``whole`` shows all samples: it has one more dim in front, with the stride ``apart``. Under nested ``vmap`` it is a
     ``SampleView`` too.
@@ -231,7 +232,7 @@ def copied(before: Value | None, aval: Aval, array: np.ndarray) -> Value:
     NumPy may write to the memory at any time. Comparing is faster than copying, since XLA would copy the new array again.
     """
     if before is not None and before.array is not None and before.aval is aval \
-            and _are_equal(engine.host_array(before), array):       # without an array a program has taken its memory
+            and _are_equal(engine.host_array(before), array):       # ``before`` has no array if a program has taken the memory
         return before
     return Value(aval, array.copy())
 
@@ -268,7 +269,7 @@ class SavedTensorRef:
         return self.counter.version
 
 
-# Maps a storage with untracked writes, which nodes may have saved, to the number of backwards since the last search for them.
+# Maps each storage with untracked writes that nodes may have saved to the number of backwards since the last such write.
 untracked_writes: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
 # Storages that ``t.data = other`` has replaced, with a weak reference to ``t``.
 abandoned: weakref.WeakKeyDictionary[Storage, weakref.ref] = weakref.WeakKeyDictionary()
@@ -336,7 +337,7 @@ def host_slice(s: Storage, aval: Aval, stride: tuple[int, ...], offset: int, in_
     if in_order:
         part = flat[offset:offset + aval.numel].reshape(aval.shape)
         return Value(aval, part if source.array.__class__ is np.ndarray else part.copy())
-    if not aval.np.isbuiltin or not aval.numel:     # other dtypes have no buffer interface
+    if not aval.np.isbuiltin or not aval.numel:     # dtypes of ml_dtypes have no buffer interface
         return None
     width = aval.np.itemsize
     return Value(aval, np.ndarray(aval.shape, aval.np, flat, offset * width, [n * width for n in stride]).copy("C"))
@@ -705,7 +706,7 @@ _free = [1 << 26]       # the next address to report for an accelerator's memory
 
 
 def address(s: Storage) -> int:
-    """Return the content's address in host memory and pin the content there. Return 0 for storages without memory.
+    """Return the content's address in host memory, and pin the content at this address. Return 0 for storages without memory.
 
     An accelerator's memory changes at each write, so its number only identifies the storage.
     """
@@ -741,7 +742,7 @@ def deepcopy(s: Storage, memo: dict) -> Storage:
 
 
 def sent(s: Storage) -> tuple:
-    """Return (function, arguments) that rebuild a storage from a NumPy array in another process of the program."""
+    """Return (function, arguments) that rebuild a storage from a NumPy array in another process."""
     if s.host is not None:
         array = s.host.reshape(s.aval.shape).copy()
     else:

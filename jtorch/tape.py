@@ -50,7 +50,7 @@ class Node:
         'MulBackward0'
     """
 
-    hooks: Any = None           # these three are dicts once a hook is registered
+    hooks: Any = None           # each of these three attributes is a dict once such a hook is registered
     prehooks: Any = None
     tensor_hooks: Any = None
     watched = False             # True once a hook was registered
@@ -163,7 +163,8 @@ def _is_detached(edge: Edge | None) -> bool:
 class OpNode(Node):
     """The node of a call. It saves the arguments' values and their tensors' versions."""
 
-    __slots__ = ("call", "raw_edges", "result", "saved", "seq", "versions", "watched")      # read by each walk
+    # Each backward reads these attributes, so they are slots.
+    __slots__ = ("call", "raw_edges", "result", "saved", "seq", "versions", "watched")
 
     shown: tuple = ()           # the avals of the results, kept for hooks after the saved values are freed
     call: Call
@@ -204,7 +205,7 @@ class OpNode(Node):
             if not create_graph and not (tangents.opened and self._is_dual(grads)):
                 grads = {nr: as_value(g) for nr, g in grads.items()}
         if not wanted and not any(self.raw_edges) and not any(self.held(given)[:len(self.saved)]):
-            _holding_nothing.add(self)      # PyTorch's node saves nothing here, so a second backward must not raise
+            _holding_nothing.add(self)      # PyTorch's node has saved nothing, so a second backward must not raise
         if create_graph or (tangents.opened and self._is_dual(grads)):
             saved = self._with_history(call, grads) if create_graph else [as_tensor(v) for v in self.saved]
             outs = seam.call(call, [*tangents.dress(saved, tangents.of_saved(self)), *[as_tensor(grads[i]) for i in given]])
@@ -457,7 +458,7 @@ class AccumulateGrad(Node):
     """The node of a leaf, which adds gradients to ``leaf.grad``."""
 
     edges = ()
-    aval: Any = None            # the leaf's aval when graphs used it, if its shape has changed since
+    aval: Any = None            # the leaf's aval before its shape changed, for the graphs of that time
     replaced = False            # True if ``leaf.data = other`` changed the shape
 
     seq = AT_ONCE
@@ -483,7 +484,7 @@ class AccumulateGrad(Node):
             return []
         if seam.aten is not None and seam.aten.accumulate(t, grad, create_graph):
             return self._hooked()
-        if not (create_graph or grad.__class__ is Value or _is_sparse(grad)):       # forward gradients are not accumulated
+        if not (create_graph or grad.__class__ is Value or _is_sparse(grad)):       # a leaf accumulates no tangents
             grad = value_of(grad)
         if t.grad is None:
             t._grad = laid_out_like(t, as_tensor(grad), self.replaced) if not create_graph else _copied(t, as_tensor(grad))
@@ -542,7 +543,7 @@ def keep_shape(t, anew: bool = False, replaced: bool = False) -> None:
     """
     if (t._view_op is not None or t._through) and t._made_as is None:
         t._made_as = geometry_of(t)
-    if isinstance(t._node, OpNode) and not (t._node.saved or t._node.shown or t._output_nr):    # a freed node forgets avals
+    if isinstance(t._node, OpNode) and not (t._node.saved or t._node.shown or t._output_nr):    # a freed node has no avals
         t._node.shown = (aval_of(t),)
     if t._node is not None or (not t._requires_grad and t._accumulator is None):
         return
@@ -608,7 +609,8 @@ def _in_new_shape(t, grad, replaced: bool):
     size, stride, _ = geometry_of(t)
     have = aval_of(grad)
     strides = contiguous_strides(have.shape)
-    theirs = (*(stride or (1,)), *[None] * len(strides)) if replaced else stride    # PyTorch finds no strides after the leaf's
+    # The leaf has no strides for further dims of the gradient, so after ``replaced`` only dims of size 1 match.
+    theirs = (*(stride or (1,)), *[None] * len(strides)) if replaced else stride
     alike = [n == 1 or a == b for n, a, b in zip(have.shape, strides, theirs, strict=False)]
     if not is_dense(size, stride) or all(alike):
         return grad
@@ -660,7 +662,7 @@ def accumulator_of(t) -> AccumulateGrad:
 
 
 class TBackward0(Node):
-    """A node that PyTorch puts between an op's node and a leaf. Here it only delays the leaf's gradient as in PyTorch."""
+    """A node that PyTorch puts between an op's node and a leaf. In jtorch it only delays the leaf's gradient as in PyTorch."""
 
     def __init__(self, edge: Edge, seq: float):
         self.edges, self.seq = (edge,), seq     # type: ignore[assignment]

@@ -64,11 +64,11 @@ class Tensor(Bound):
 
     _view_op: Any = None                # a view of another dtype: (its node's name, its call on the base, an earlier view's call)
     _made_as: Any = None                # a view's geometry before it got other memory; nodes made later use this geometry
-    _through: tuple = ()                # the tensors from a replayed view (see ``ViewRule``) or a view of one to its base
+    _through: tuple = ()                # bases of the replayed views (see ``ViewRule``) on the way to the base, nearest first
     _asked_by_all = True                # True: defining a subclass with __torch_function__ intercepts hand-written functions
     _tangents: Any = None               # a dual tensor's tangents, by level
     _creation: str | None = None        # the mode in which a view was made, if PyTorch restricts writes to such views
-    _kept_hooks: dict | None = None     # the hooks that stayed when the tensor got another node; new hooks go there too
+    _kept_hooks: dict | None = None     # hooks that stayed when the tensor got another node; new hooks are added to them
     _unheard_hooks: dict | None = None  # hooks that never run: see ``view_history.add_hook``
     _retains_grad = False
     _is_parameter = False
@@ -263,7 +263,7 @@ class Tensor(Bound):
                                   "mutating directly with `.data` under vmap transform is not allowed.")
         keep_counter(self)
         before = self._storage
-        back = storage.abandoned.pop(other._storage, None) is not None       # weights return after a swap with averaged ones
+        back = storage.abandoned.pop(other._storage, None) is not None       # True if tensors swap back to an earlier storage
         if before.saved and before is not other._storage and not back:      # a graph may have saved this tensor
             storage.abandoned[before] = weakref.ref(self)
         storage.show(self, other._storage, other._view)
@@ -680,7 +680,7 @@ _new = object.__new__
 
 
 def class_of(t: Tensor) -> type[Tensor]:
-    """Return the library's class of a tensor, without a program's subclasses and their methods."""
+    """Return the library's class of a tensor, without the user's subclasses and their methods."""
     kind = t.__class__
     return kind if kind in library_classes else next(base for base in kind.__mro__ if base in library_classes)
 
@@ -732,7 +732,7 @@ def alias(t: Tensor) -> Tensor:
 
 
 def keep_counter(t: Tensor) -> None:
-    """Keep a tensor's version before it shows another storage. It stays shared with other tensors of its old storage."""
+    """Keep a tensor's version before it shows another storage. The old storage's other tensors go on sharing the version."""
     if t._counter is None:
         s = t._storage
         t._counter = VersionCounter(s.version) if getrefcount(s) <= _ALONE else s

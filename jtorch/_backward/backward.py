@@ -61,7 +61,7 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
     learner = None
     if len(roots) == 1:
         node, nr, grad = roots[0]
-        grad = tangents.value_unless_more(grad, as_value)       # first, since reading a view records a call before the walk
+        grad = tangents.value_unless_more(grad, as_value)       # before ``trace.state`` is read, since a view's value is a call
         roots, trace = [(node, nr, grad)], engine.current_at(grad) if grad.__class__ is Value else engine.current()
         if trace.mode is not EAGER and not trace.noting and grad.__class__ is Value:
             if _follow_known(trace, roots[0], retain_graph):
@@ -151,7 +151,7 @@ class GraphTask:
         except RuntimeError as error:
             _name_function(error, [node for node, _, _ in self.roots])
             raise
-        finally:        # these two first, since an interrupt may arrive when a function is called
+        finally:        # assign first, since an interrupt may arrive when ``restore`` is called
             mode.grad, running.task = self.modes.grad, outer
             self.modes.restore()
             engine.current().after_backward = not self.create_graph
@@ -180,7 +180,7 @@ class GraphTask:
 
     def _run_and_hand_on(self, node: Node, grads: dict) -> None:
         goes_on = self.wanted is None or self._goes_on(node)
-        if self.wanted is not None and goes_on:     # a captured gradient on the way to others is the one before hooks
+        if self.wanted is not None and goes_on:     # PyTorch captures before the hooks if the walk goes on
             self._capture(node, grads)
         if node.tensor_hooks or node.prehooks:
             grads = _fitting(node, grads)
@@ -246,7 +246,7 @@ class GraphTask:
         return run_hooks(node, outs, grads, self.create_graph) if node.hooks else outs
 
     def deliver(self, edge: Edge, grad: Any) -> None:
-        """Add a gradient to those of the edge's node, and queue the node after its last one. None counts as a gradient."""
+        """Add a gradient to the pending ones of the edge's node. Queue the node after its last gradient. None counts too."""
         node, nr = edge
         if grad is not None:
             have = self.pending.get(node)
@@ -276,7 +276,7 @@ def _in_another_thread(run: Callable[[], Any]) -> Any:
         except BaseException as error:
             made.append((None, error))
         finally:
-            own.restore()       # the process counts threads with autocast on
+            own.restore()       # or the ended thread would stay counted in the number of threads with autocast on
 
     thread = threading.Thread(target=contextvars.copy_context().run, args=(begin,))
     thread.start()
@@ -286,7 +286,7 @@ def _in_another_thread(run: Callable[[], Any]) -> Any:
         if error is not None:
             raise error
     finally:
-        del error       # its traceback refers to this frame
+        del error       # its traceback refers to this frame, which would make a cycle
     return found
 
 

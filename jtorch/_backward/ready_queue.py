@@ -42,7 +42,7 @@ class ReadyQueue(list):
 
 
 def push(heap: list, entry: tuple) -> None:
-    """Add an entry to a queue of either kind."""
+    """Add an entry to a ``ReadyQueue`` or to a plain list that ``heapq`` orders."""
     if isinstance(heap, ReadyQueue):
         heap.push(entry)
     else:
@@ -50,5 +50,5 @@ def push(heap: list, entry: tuple) -> None:
 
 
 def pop(heap: list) -> Any:
-    """Remove the first entry of a queue of either kind and return it."""
+    """Remove the first entry of a ``ReadyQueue`` or of a plain list that ``heapq`` orders, and return it."""
     return heap.pop_first() if isinstance(heap, ReadyQueue) else heapq.heappop(heap)

@@ -167,7 +167,7 @@ def add_hook(t: Tensor, hook: Callable) -> hooks.RemovableHandle:
     leaf_hooks = t._leaf_hooks = {} if t._leaf_hooks is None else t._leaf_hooks
     try:
         node = t._node if known else node_of(t)
-    except RuntimeError:        # an invalidated view among several: PyTorch refuses only the first hook and runs none
+    except RuntimeError:        # an invalidated view: PyTorch raises for the first hook, and never runs later ones
         if t._unheard_hooks is not None:
             return hooks.RemovableHandle(t._unheard_hooks, hook)
         t._unheard_hooks = {}

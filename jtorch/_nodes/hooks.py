@@ -77,12 +77,12 @@ RETAIN = "retain_grad"      # the key of the hook that fills ``grad`` of a non-l
 
 
 def run_tensor_hooks(node: Any, grads: dict, create_graph: bool) -> dict:
-    """Return the gradients after the hooks of the tensors that are the node's outputs."""
+    """Return the gradients as changed by the hooks of the tensors that are the node's outputs."""
     grads = dict(grads)
     for nr, hooks in node.tensor_hooks.items():         # type: ignore[union-attr]
         for hook in _in_order(hooks):
             given = as_tensor(grads[nr]) if nr in grads else None       # None: only another output has a gradient
-            if hook is hooks.get(RETAIN) and (given is None or hasattr(node, "variable")):     # ``detach_`` made it a leaf
+            if hook is hooks.get(RETAIN) and (given is None or hasattr(node, "variable")):     # a leaf since ``detach_``
                 continue
             new = hook(given)
             if new is None:
@@ -110,7 +110,7 @@ def _check_hooked(hook, new, given) -> None:
 
 
 def run_prehooks(node: Any, grads: dict, create_graph: bool) -> dict:
-    """Return the gradients after the hooks that run before the node."""
+    """Return the gradients of the node's outputs as changed by the node's prehooks."""
     for hook in list(node.prehooks.values()):           # type: ignore[union-attr]
         given = _all_gradients(node, grads)
         new = _returned(hook, hook(given), given)
@@ -119,7 +119,7 @@ def run_prehooks(node: Any, grads: dict, create_graph: bool) -> dict:
 
 
 def run_hooks(node: Any, outs: list, grads: dict, create_graph: bool) -> list:
-    """Return the gradients of the node's inputs after the hooks that run after it."""
+    """Return the gradients of the node's inputs as changed by the node's hooks."""
     received = _all_gradients(node, grads)
     for hook in list(node.hooks.values()):              # type: ignore[union-attr]
         given = tuple([as_tensor(g) if g is not None else None for g in outs])

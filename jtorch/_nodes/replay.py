@@ -35,7 +35,7 @@ class Walk:
             edges = [e and (met.setdefault(id(e[0]), len(met)), e[1]) for e in node.raw_edges]
             slots = [v.slot if v.__class__ is Value else None for v in saved]
             steps.append((node.call, met[id(node)], tuple(slots), tuple(edges)))
-        self.through = tuple([at for _, at, _, _ in steps])        # nodes, numbered in the order met
+        self.through = tuple([at for _, at, _, _ in steps])        # numbers of the nodes, in the order met
         self.leaves = tuple([(met[id(leaf)], value.slot) for leaf, value in leaves])    # (leaf's number, gradient's slot)
         self.steps, self.count = (root.slot, *steps), len(met)
         self._meet: Callable | None = None      # generated when Python first follows the walk
@@ -69,7 +69,7 @@ class Walk:
         trace.noting = False
 
     def _enters(self, v: Value, slot: int, stamp: Any, entered: list) -> bool:
-        """Return whether a value has this slot, or can enter the trace there as an input."""
+        """Return whether a value has this slot, or can enter the trace at this slot as an input."""
         if v.stamp is stamp:
             return v.slot == slot
         if v.array is None or self.entering.get(slot) is not v.aval:
@@ -112,7 +112,7 @@ def _meeting(root_slot: int, steps: tuple, leaves: tuple[tuple[int, int], ...], 
 
 
 def _value_lines(name: str, slot: int | None) -> list[str]:
-    """Return lines that leave if a saved value has another slot, or is no value any more (a number, or packed by a hook)."""
+    """Return lines of source that compare a saved value with the known slot. ``slot`` is None for a Python number."""
     if slot is None:
         return [f"if {name}.__class__ is Value: return", f"numbers.append({name})"]
     return [f"if {name}.__class__ is not Value: return",

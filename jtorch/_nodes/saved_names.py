@@ -18,7 +18,7 @@ from jtorch.engine import Value
 from jtorch.ops.registry import OPS, Marker, T, thaw
 from jtorch.speedups.constants import LEAF
 
-# Maps a node to its attributes. ``name=parameter`` names a parameter that the op calls otherwise; ``*`` marks a tuple.
+# Maps a node's name to its attributes. ``name=parameter`` gives the op's own name of the parameter. ``*`` marks a tuple.
 _TABLE = {
     "AddBackward0": "alpha", "SubBackward0": "alpha", "MulBackward0": "other self", "DivBackward0": "other self",
     "PowBackward0": "exponent self", "PowBackward1": "exponent result self",
@@ -65,7 +65,7 @@ def attributes(node: Any) -> dict[str, str]:
     known, listed = entries(node), _TABLE.get(type(node).__name__)
     if listed is None:
         return _derived(node, known)
-    if type(node).__name__ == "MulBackward0" and node.call.op.name != "mul":      # another op, whose attributes are unknown
+    if type(node).__name__ == "MulBackward0" and node.call.op.name != "mul":      # another op with a node of this name
         return {}
     pairs = [(name.rstrip("*"), source or name) for name, _, source in [word.partition("=") for word in listed.split()]]
     sources = {name: "input" if source == "self" else source for name, source in pairs}
@@ -100,7 +100,7 @@ def held(node: Any, every: bool = False) -> tuple[bool, ...]:
 # ---------------------------------------------------------------- values
 
 def value(node: Any, name: str) -> Any:
-    """Return a node's attribute. Raise AttributeError if PyTorch's node has none of that name, or it is not known here."""
+    """Return a node's attribute. Raise AttributeError if PyTorch's node has none of that name, or jtorch does not know it."""
     source = attributes(node).get(name)
     if source is None:
         raise AttributeError(f"'{type(node).__name__}' object has no attribute '{_PREFIX}{name}'")
@@ -182,6 +182,6 @@ def _get(name: str, node: Any) -> Any:
 
 
 def attach(cls: type, prefix: str = _PREFIX, get: Callable[[str, Any], Any] = _get) -> None:
-    """Add these attributes to a class of nodes, as properties. A ``__getattr__`` would slow down every other attribute."""
+    """Add the attributes ``NAMES`` to a class of nodes, as properties. ``__getattr__`` would slow down all other attributes."""
     for name in NAMES:
         setattr(cls, prefix + name, property(functools.partial(get, name)))

@@ -44,7 +44,7 @@ def _vjp_function(forward: Callable, needs: tuple[int, ...], given: tuple[int, .
 
 
 def _as_arguments(template: tuple) -> tuple[int, ...]:
-    """Return, for each gradient, the number of its argument, whose sharding it has on a mesh."""
+    """Return, for each gradient, the number of its argument. On a mesh the gradient has the argument's sharding."""
     return template[2]
 
 

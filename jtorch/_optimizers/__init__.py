@@ -1,1 +1,1 @@
-"""The optimizers of torch.optim: bookkeeping is here, update rules are in ops/optimizer_rules.py."""
+"""The optimizers of torch.optim: this folder has the bookkeeping, ops/optimizer_rules.py the update rules."""

@@ -1,7 +1,7 @@
 """Differentiable steps, for ``differentiable=True``.
 
-These are the ops of the other steps. They are called on tensors instead of values, so new parameters and states have a
-history.
+A differentiable step calls the same op as any other step, but on tensors instead of values. So new parameters and states
+have a history.
 """
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ class _StrongWolfe:
 
     def find(self, t: float) -> tuple[float, float, Any]:
         """Return the step length, and the loss and gradient at that point."""
-        with np.errstate(all="ignore"):     # NaN and infinity are compared, as in PyTorch.
+        with np.errstate(all="ignore"):     # As in PyTorch, comparing NaN or infinity gives no warning.
             low, high = self._bracket(t)
             if low is not high:
                 low = self._zoom(low, high)

@@ -158,7 +158,7 @@ class MultiTensorOptimizer(Optimizer):
             write_scalars(self.shared * n, counters, left[at:], options)
 
     def _update_taken_over(self, group: dict[str, Any], params: list[Tensor]) -> None:
-        """Update parameters of subclasses that override operators one by one, so that the class receives the calls."""
+        """Update parameters one by one if their class overrides operators, so that the class receives the calls."""
         for names, some, states in self._by_columns(group, params):
             for p, state in zip(some, states or [{}] * len(some), strict=True):
                 targets, counters = [p, *[state[name] for name in names]], [state[name] for name in self.shared]

@@ -38,7 +38,7 @@ def _note_steps(optimizer: Optimizer) -> None:
     """Wrap the optimizer's step so that it records the call, for the warning about the order of calls."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
-    # The optimizer holds the function, so the function holds only a weak reference.
+    # The optimizer holds the function, so the function holds only a weak reference to the optimizer.
     step, ref = optimizer.step, weakref.ref(optimizer)
     optimizer.step = _counting(step, ref)       # type: ignore[method-assign]
 

@@ -106,7 +106,7 @@ def _refuse(flat) -> None:
 
 
 def _call_laid_out(c: Call, flat, args: list, needs: bool):
-    """Do a ``call`` with arguments that may not be contiguous. The op's layout rule gives the strides of the results."""
+    """Do the work of ``call`` for arguments that may not be contiguous. The op's layout rule gives the results' strides."""
     made = _call_with_node(c, flat, args) if needs and mode.grad and not mode.inference else _wrapped(record(c, args))
     return lay_out_results(c, flat, made, needs)
 
@@ -118,7 +118,7 @@ def lay_out_results(c: Call, flat, made, needs: bool):
     if several and several[0]._storage.aval.traced:
         sample_layouts.lay_out(c, flat, several)
         return made
-    if c.op.layout.kept and not is_expanded(*geometry_of(flat[0])[:2]):      # PyTorch copies the whole storage
+    if c.op.layout.kept and not is_expanded(*geometry_of(flat[0])[:2]):      # PyTorch copies the whole storage, with gaps
         among = flat[0]._storage.content()
         if overlaps(*geometry_of(flat[0])[:2]):
             storage.write(made, merged(c, flat[0], value_of(made)))
@@ -167,7 +167,7 @@ def _wrapped(out):
 
 
 def layout_of(c: Call, flat, shape: tuple) -> tuple:
-    """Return (strides,) or (strides, offset) of a result of this shape. C takes a pair with offset 0 for a contiguous result."""
+    """Return (strides,) or (strides, offset) of a result of this shape. C reads a pair as a contiguous result."""
     tensors = [t for t in flat if t.__class__ not in NUMBER_TYPES]
     if c.op.layout.kept:
         size, stride, offset = geometry_of(tensors[0])

@@ -1,4 +1,4 @@
-"""Forward mode: calls on dual tensors return dual tensors. ``seam.forward`` leads here while a level is open.
+"""Forward mode: calls on dual tensors return dual tensors. ``seam.forward`` is this file's ``call`` while a level is open.
 
 A call runs twice at the latest level at which an argument is dual: once for its results and once for their tangents. Both
 runs see only levels opened before, so that levels nest. Both are recorded for backward.
@@ -132,7 +132,7 @@ def written(target: Tensor, source: Tensor, write: Callable[[Tensor, Tensor], Te
 
 
 def drawn(made: Tensor, sources: Sequence[Any]) -> None:
-    """Give random numbers drawn with parameters ``sources`` zero tangents; tangents of a tensor that was filled become zero."""
+    """Give random numbers zero tangents if a parameter in ``sources`` is dual. Tangents that they already have become zero."""
     level = tangents.highest(sources)
     if level is None:
         return
@@ -166,7 +166,8 @@ def _write(target: Tensor, level: int, change: Tensor | None) -> None:
 def _begun(target: Tensor, level: int, change: Tensor | None) -> Tensor | None:
     """Make the first tangent of a tensor that was written to.
 
-    A view gets a view of a new tangent of zeros for its base, which is returned. Another tensor gets ``change`` itself.
+    For a view, the base gets a tangent of zeros, and the view's part of that tangent is returned. Another tensor gets a copy of
+    ``change``, and None is returned.
     """
     base = tangents.base_of(target)
     if base is None:

@@ -117,7 +117,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     _show(self, source, storage_offset, size, stride)
     storage.count_apart(self)
     storage.count_write(self)
-    if node is not None and self._base is not None:     # set_ on a view counts as a write to it
+    if node is not None and self._base is not None:     # ``set_`` counts as a write to the view
         node.__class__ = node_class("CopySlices", NotImplementedNode)
         rebase(self._base, node, 0)
         set_requires_grad(self, True)

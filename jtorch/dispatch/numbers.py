@@ -30,7 +30,7 @@ def check_numbers(c: Call, flat: Sequence) -> None:
 
 
 def may_overflow(flat: Iterable[Any]) -> bool:
-    """Return whether some number of a call does not fit all dtypes: ``is_doubtful`` in ``speedups/calls.c``."""
+    """Return whether some number of a call may overflow in some dtype. In C, ``is_doubtful`` (calls.c) is more exact."""
     numbers: list[Any] = [t for t in flat if t.__class__ in NUMBER_AVALS]
     return any([t.__class__ is complex or not 0 <= t <= 127 for t in numbers])
 

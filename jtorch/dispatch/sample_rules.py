@@ -38,7 +38,8 @@ def call_rule(rule: Callable, args: tuple, kwargs: dict) -> Any:
     out_dims = spread(result[1], form)
     if out_dims is None:
         raise ValueError("The vmap rule's out_dims do not fit the structure of its outputs.")
-    theirs = {id(w): t for t, w in zip(leaves, wholes, strict=True) if w is not None}       # an argument that is returned
+    # The rule may return one of its arguments unchanged. Then the result is the tensor that the caller has passed.
+    theirs = {id(w): t for t, w in zip(leaves, wholes, strict=True) if w is not None}
     return unflatten([t if d is None else theirs.get(id(t)) or _sample(t, d, level)
                       for t, d in zip(outs, out_dims, strict=True)], form)
 

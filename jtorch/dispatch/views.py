@@ -91,7 +91,7 @@ def _what_is_shown(c: Call, flat) -> Any:
     """Return the geometry of the result, cached by the arguments' geometries: see ``_geometry``."""
     avals, view = tuple(map(storage.aval_of, flat)), flat[0]._view
     traced = avals[0].traced
-    if traced:      # each tracer has its own aval, but its geometry depends on its shape only
+    if traced:      # each tracer has an aval of its own, so tracers of equal shape share the key of a plain aval
         avals = tuple([engine.aval_of(a.shape, a.np, a.device) if a.traced else a for a in avals])
     key = ("shown", *avals) if view is None else ("shown", *avals, view.stride, view.offset)
     found = c.nodes.get(key)
@@ -188,7 +188,7 @@ def _track_views(c: Call, flat, made: list[Tensor]) -> None:
         dim, ranges = rule.node_each(c.template, args[0].aval.shape)
         nodes = [make_node(call_of(OPS["slice"], (T, dim, start, start + n, 1)), flat, args) for start, n in ranges]
     else:
-        nodes = [make_node(c, flat[:1], args)]      # only the shape of a second argument matters
+        nodes = [make_node(c, flat[:1], args)]      # a second argument has no edge, since only its shape matters
         nodes[0].raw_edges += (None,) * (len(args) - 1)
     for i, t in enumerate(made):
         if storage.aval_of(t).is_inexact:
@@ -198,7 +198,7 @@ def _track_views(c: Call, flat, made: list[Tensor]) -> None:
 
 
 def _geometry(c: Call, key: tuple, avals: tuple):
-    """Return the op's geometry for a base: (aval, stride, offset, is contiguous), a list of such tuples, or 'copy'."""
+    """Return the op's geometry for a base: (aval, stride, offset, is contiguous), a list of these, 'copy' or ITSELF."""
     found = c.op.geometry(c.template, key, avals)
     if found is None or any(a.traced for a in avals):
         return "copy"

@@ -77,7 +77,7 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
     if w.fills and not op.inplace.uniform and target._view is not None:
         fitted = merged(c, target, fitted)
     node = _node_of_write(w, args, out, fitted, name) if tracked and w.aval.is_inexact else None
-    del args        # a view's value may keep its storage's content alive, which the write should reuse
+    del args        # so that the write can reuse the content's memory: a view's value may keep the content alive
     write_with_history(target, fitted, node)
     if op.saves.result and node is not None and node.call is c:
         save_result(node, saved_ref(target), out.aval)
@@ -87,7 +87,7 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
 
 
 def _update(c: Call, flat, target: Tensor) -> Tensor:
-    """Do ``call_inplace`` for a target that ``_is_plain``, which needs no checks and no history."""
+    """Do the work of ``call_inplace`` for a plain target (``_is_plain``), without checks and history."""
     if c.op.out.takes_dtype:
         c = computing_in(c, target.dtype)
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
@@ -100,7 +100,7 @@ def _update(c: Call, flat, target: Tensor) -> Tensor:
     except Exception as error:
         _raise_instead(c, flat, target, error)
         raise
-    del args        # see call_inplace
+    del args        # as in ``call_inplace``
     aval = storage.aval_of(target)
     out = out[0] if out.__class__ is list else out
     storage.write(target, out if out.aval is aval else fit(out, aval))
@@ -146,7 +146,7 @@ def _check_places(w: _Write) -> None:
     if op.shapes_first and overlaps(view.aval.shape, view.stride):
         try:
             errors_of_shapes(w.call, w.flat)
-        except NotImplementedError as error:        # PyTorch's kernel raises "not implemented for 'Bool'" after this check
+        except NotImplementedError as error:        # PyTorch checks the memory before its kernel raises "not implemented"
             if "_cpu" in str(error):
                 check_writable(w.target)
             raise
@@ -361,9 +361,9 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
 
 
 def _written_by(c: Call, flat, values: list[Value]) -> Any:
-    """Return the results of the update op (``Op.by``) for the old values, the new values and a number of the call.
+    """Return the results of the update op (``Op.update_op``) for the old values, the new values and a number of the call.
 
-    On the CPU the number is a value too. On other devices each run would have to transfer it, so it is an argument there.
+    On the CPU the number is a value too. Other devices would transfer the value in each run, so they get the number itself.
     """
     op = OPS[c.op.update_op]
     number = argument_of(c.op, c.template, flat, op.params[-1].name)

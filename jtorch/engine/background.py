@@ -25,7 +25,7 @@ from typing import Any
 from jtorch.engine.threads import ClientProxy
 from jtorch.ops import _onednn
 
-IDLE = 20.0         # Seconds without a module after which the server ends. A larger value keeps its memory for longer.
+IDLE = 20.0         # Seconds without a module after which the server ends. A larger value keeps the server's memory for longer.
 SERVER = Path(__file__).with_name("compile_server.py")
 
 

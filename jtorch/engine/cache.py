@@ -32,7 +32,7 @@ from jtorch.engine import background, convolutions, memory, stats, temporaries, 
 from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.ops import _onednn
 
-# Bytes of the directory. Beyond that the least recently used files are removed. A larger value takes more disk.
+# Upper limit in bytes for the directory. The least recently used files beyond it are removed. A larger value takes more disk.
 MAX_BYTES = 512 * 2**20
 FORMAT = "2"                # Version of the file format. Files of other versions are not found.
 # XLA would otherwise leave out the rounding of 16-bit floats between fused operations. Then a program and its calls would round
@@ -41,12 +41,9 @@ EXACT = {"xla_allow_excess_precision": False}
 # LLVM's higher optimization levels take longer to compile and make no program faster.
 QUICKLY_COMPILED = {"xla_backend_optimization_level": 1}
 
-# XLA tries out several GPU kernels for each product and convolution (autotuning). That pays for a large program only,
-# see
-# ``policy.is_worth_trying``. A kernel of one op runs a few times until its trace has a program, so products are not
-# tuned.
-# Convolutions without autotuning would be very slow. The deterministic mode takes the first algorithm with
-# reproducible bits.
+# XLA tries out several GPU kernels for each product and convolution (autotuning). That pays for a large program only, see
+# ``policy.is_worth_trying``. A kernel of one op runs a few times until its trace has a program, so products are not tuned.
+# Untuned convolutions would be very slow, so XLA's deterministic mode takes the first algorithm with reproducible bits.
 UNTRIED_PRODUCTS = {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}
 UNTRIED_CONVOLUTIONS = {"xla_gpu_deterministic_ops": True}
 
@@ -245,7 +242,7 @@ def _go_on_without(error: Exception) -> None:
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
         _note(error)
     elif caller.interrupts(error):
-        raise error     # Any other error means that the program cannot be written, for example because of a callback.
+        raise error     # Other errors mean that the program cannot be written, for example because of a callback.
 
 
 def _note(error: Exception) -> None:
@@ -272,8 +269,8 @@ def _remove(path: str | Path) -> None:
 
 
 def _prepare_lapack() -> None:
-    """Load LAPACK's functions, as JAX does when it lowers a call of LAPACK. A program from disk was not lowered here."""
-    from jaxlib import lapack  # An import error here makes the program compile again.
+    """Load LAPACK's functions, as JAX does when it lowers a call of LAPACK. Another process has lowered a program from disk."""
+    from jaxlib import lapack  # If the import fails, the program is compiled again.
     lapack._lapack.initialize()
 
 

@@ -2,7 +2,7 @@
 
 The server reads pickled requests (an MLIR module as bytecode, serialized options, device ids) from standard input. It writes the
 serialized executable to standard output, or None if XLA raised. It ends when its input ends. A target is the name of one of
-the parent's custom calls. Here it needs no function of its own, since programs are only compiled.
+the parent's custom calls. The server registers a function of LAPACK for it, since programs are only compiled.
 """
 from __future__ import annotations
 

@@ -31,13 +31,14 @@ class Work(NamedTuple):
 NOTHING = Work(0.0, 0.0)
 # Seconds of a call besides its kernel: if it runs at once, and if it is held back. Larger values mean more estimated work.
 CALL, HELD = 15e-6, 2e-6
-# Seconds that a program saves for each call besides the call's work, and for each call of backward, whose walk is then known. A
-# held-back call that no program runs costs as much as one of backward. Larger values mean that programs save more.
+# Seconds that a program saves besides the work: for each call, and in addition for each call of backward, since the walk is
+# known then. A held-back call that no program runs costs as much as a call of backward. Larger values mean that programs save
+# more.
 SAVED_CALL, SAVED_WALKED = 0.5e-6, 10e-6
 # Seconds to start compiled code and to wait for its results. A larger value means that small programs save less.
 START = 50e-6
-# Seconds to compile a program or a kernel: a base cost, and more for each call and each step of its host program. Larger values
-# mean longer estimates.
+# Seconds to compile a program or a kernel, for each call of a program, and for each step of a kernel's host program. Larger
+# values mean longer estimates.
 COMPILING_PROGRAM, COMPILING_CALL, COMPILING_STEP = 0.03, 0.004, 0.002
 # Seconds of compile time for each call of an accelerator's program, and for the update of one parameter on the CPU.
 COMPILING_CALL_ACCELERATOR, COMPILING_UPDATE = 0.1, 0.013
@@ -45,13 +46,12 @@ COMPILING_CALL_ACCELERATOR, COMPILING_UPDATE = 0.1, 0.013
 LIST_PART = 0.3e-6
 # Seconds to copy one byte into new memory that XLA can read. A larger value keeps kernels of large arrays on the host.
 COPYING = 0.25e-9
-# Seconds to compile one equation in a program, and one convolution. A larger value means longer estimates of compile
-# time.
+# Seconds to compile one equation in a program, and one convolution. A larger value means longer estimates of compile time.
 COMPILING, COMPILING_CONVOLUTION = 0.4e-3, 20e-3
 # Seconds to call one NumPy function, besides its work. A larger value moves kernels to XLA earlier.
 HOST_STEP = 1e-6
-# Floating-point operations of a matrix product. One thread computes smaller products. A larger value uses SMALL_RATE
-# more.
+# Upper limit in floating-point operations for a small matrix product, which one thread computes. A larger value estimates more
+# products with SMALL_RATE.
 SMALL_PRODUCT = 1 << 21
 # Operations per second of small matrix products, and of large ones on the host and in programs. A larger value means
 # less estimated work.

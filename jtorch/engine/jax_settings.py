@@ -23,7 +23,7 @@ def _all() -> tuple:
         found = [*config.config_states.values(), *[x for module in (config, core, mesh) for x in vars(module).values()]]
     except (ImportError, AttributeError):
         return ()
-    # JAX itself never sets a setting with such a hook (a transfer guard, for example), so these need no restoring.
+    # JAX never sets settings that have an ``_update_thread_local_hook`` by itself, so they need no restoring.
     decide_nothing = "_update_thread_local_hook"
     return tuple({id(x): x for x in found if isinstance(x, kind) and getattr(x, decide_nothing, None) is None}.values())
 

@@ -1,9 +1,10 @@
 """The trace of a job: calls on a mesh whose devices belong to several processes.
 
 XLA's programs on such a mesh have collectives, so all ranks must run the same programs in the same order. Each rank records the
-calls on the mesh in a trace of their own, beside the trace of the rank's own devices. Nothing of it runs at once. At a trace's
-end the ranks meet: they compare their calls, agree on the number of calls that run now, and on the values that anybody holds.
-A rank that reads a value in the middle of a step ends its trace early. The others then run as many calls first as this rank has.
+calls on the mesh in a trace of their own, beside the trace of the rank's own devices. None of these calls runs at once. At a
+trace's end the ranks meet: they compare their calls, agree on the number of calls that run now, and on the values that anybody
+holds. A rank that reads a value in the middle of a step ends its trace early. The others then run as many calls first as this
+rank has.
 
 All decisions of the job's trie follow from what the ranks have agreed on. So they are the same on all ranks.
 """
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from jtorch.engine.trace import Recorder, Trace
 
 LENGTH = policy.MAX_LENGTH      # Calls in a job's trace before it is cut.
-_OWN, _OF_JOB = devices.interned("own"), devices.interned("job")      # They mark the roots of the tries: own and job's.
+# They mark the roots of two tries: the rank's own and the job's.
+_OWN, _OF_JOB = devices.interned("own"), devices.interned("job")
 
 
 class Proposal(NamedTuple):

@@ -1,8 +1,8 @@
 """Run a compiled program in one step of C, so that no exception comes between its start and its results.
 
 A program may overwrite its donated inputs. If Ctrl-C came after the start and before the results are stored, a model would be
-lost. Python handles signals between its own steps only. The C functions here run the program and put its results into a list
-within one such step. This is also faster than JAX's own call.
+lost. Python handles signals between its own steps only. The C functions that ``_steps`` returns run the program and put its
+results into a list within one such step. This is also faster than JAX's own call.
 """
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ _local = _Local()
 class Level:
     """A ``vmap`` that is running. Its ``depth`` counts the nesting.
 
-    ``wholes`` maps the storages of samples to tensors that show them for all samples. ``replaced`` maps the outside storages
-    that the samples have written to their content before.
+    ``wholes`` maps the storages of samples to tensors that show them for all samples. ``replaced`` has the earlier content of
+    each outside storage that the samples have written to.
     """
 
     __slots__ = ("depth", "is_over", "replaced", "wholes")

@@ -40,23 +40,25 @@ SLACK = 2.0
 # Compile time that the cuts between equal pieces must save, or that both sides of another cut must have. A larger value cuts
 # less.
 SAVED = 0.5
-# Compile time that each of several equal pieces must have. A larger value makes fewer and longer pieces.
+# Compile time that each of several equal pieces must have, and both sides of a cut if only one side has convolutions. A larger
+# value makes fewer and longer pieces.
 PIECE = 0.15
-# Work of a GPU's program, estimated for a CPU. If there is more, XLA tries out kernels (autotuning). A larger value tunes fewer
+# Work of a GPU's program, estimated for a CPU. With more work XLA tries out kernels (autotuning). A larger value tunes fewer
 # programs.
 MUCH_WORK = 1.0
 
 # ---------------------------------------------------------------- running, in seconds of work
 
-# A thread that waits sleeps after this time. A program with less work does not start early, and a check with less may repeat
-# it. A larger value takes a core for longer.
+# A thread that waits sleeps after this time. A trace with less work starts no program early. The host runs calls ahead of a
+# value check if they have less work. A larger value takes a core for longer.
 QUICK = 2.5e-4
 # A program with less work runs in the calling thread. Pieces must have more work on average. A larger value runs more programs
 # in the calling thread.
 INLINE = 5e-4
 # Programs and kernels with more work use XLA's thread pool. A larger value uses the pool less.
 POOL = 3e-3
-# After a longer program freed memory may go back to the system. A larger value gives memory back less often.
+# After a longer program freed memory may go back to the system. The calling thread is expected to go on during a shorter one.
+# XLA compiles a ``scan`` that would take the host longer. A larger value gives memory back less often.
 LONG = 0.03
 # Share of the time that giving memory back may take. A larger value gives it back more often.
 TRIMMING = 0.001
@@ -68,11 +70,11 @@ MAX_CROSSING = 1 << 16
 # Further bytes for each second of a trace's work if its first part starts early. A larger value makes more early starts.
 PER_SECOND = 1e8
 # Intermediate results of a program. A program that has more of them runs in the calling thread. A larger value runs fewer
-# programs there.
+# programs in the calling thread.
 MUCH_MEMORY = 64 << 20
 # Temporary memory that malloc keeps for a program between its runs. A larger value keeps more memory.
 MAX_KEPT = 1 << 30
-# Address space that XLA may need to compile. A larger value compiles less under a limit.
+# Address space that XLA may need to compile. With a larger value jtorch stops compiling earlier under a limit (RLIMIT_AS).
 ROOM = 512 << 20
 
 # ---------------------------------------------------------------- elements of arrays on the host
@@ -80,21 +82,22 @@ ROOM = 512 << 20
 # For fewer elements or rows the call of a NumPy function costs more than its work. A larger value avoids fewer of NumPy's slow
 # ways.
 MEDIUM = 512
-# A smaller array is simply copied, compared or kept as a constant. A larger value copies more.
+# A smaller array is simply copied, or kept as a constant of a host program. A larger value copies more.
 LARGE = 1 << 12
 # Elements that stay in a core's cache, so the size of a block. A larger value goes to memory more often.
 CACHED = 1 << 14
 # Elements or operations from which on threads share the work, and steps run in blocks. A larger value uses fewer threads.
 SHARED = 1 << 18
-# Elements or operations for which a NumPy step takes too much time or memory, so that XLA compiles it. A larger value compiles
-# less.
+# Elements or operations for which a NumPy step takes too much time or memory, so that XLA compiles it. Also the most bytes of
+# parameters that one call of an optimizer updates on the CPU. A larger value compiles less.
 MUCH = 1 << 24
 
 # ---------------------------------------------------------------- limits
 
-# Calls in one program on the CPU, and in a trace at first. A larger value makes fewer programs. XLA needs more memory for each.
+# Calls in one program on the CPU, and in a trace until the limit grows. A larger value makes fewer programs. XLA needs more
+# memory for each.
 MAX_CALLS = 512
-# The same on an accelerator, where each start of a program costs more.
+# Calls in one program on an accelerator, where each start of a program costs more. A larger value makes fewer programs.
 MAX_CALLS_ACCELERATOR = 2048
 # Calls in a trace, whose limit grows while natural ends are a few cuts apart. A larger value records longer steps as one trace.
 MAX_LENGTH = 4096
@@ -150,8 +153,8 @@ def saving(work: Work, calls: int, walked: int, *, on_host: bool = True) -> floa
     """Return the estimated seconds that a program saves in each run; ``walked`` of its calls belong to backward.
 
     Where it is negative a program takes longer than its calls: BLAS is faster than XLA at a plain product, and a few small calls
-    end before a program has started. Calls that do not run on the host (``on_host``) are compiled one by one. There a program
-    saves the starts of the calls, and the estimates of their work do not hold.
+    end before a program has started. Calls that do not run on the host (``on_host``) are compiled one by one. A program of
+    such calls saves their starts, and the estimates of their work do not hold.
     """
     if not on_host:
         return calls * cost.START + walked * cost.SAVED_WALKED

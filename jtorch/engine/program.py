@@ -79,7 +79,8 @@ def unconsumed(path: list[State]) -> list[State]:
 
 
 _programs: weakref.WeakValueDictionary[tuple, Program] = weakref.WeakValueDictionary()      # Compiled programs by key.
-_begun: weakref.WeakValueDictionary[tuple, Program] = weakref.WeakValueDictionary()     # Programs in the background, by key.
+# Programs that are being compiled in the background, by key.
+_begun: weakref.WeakValueDictionary[tuple, Program] = weakref.WeakValueDictionary()
 
 
 class Program:

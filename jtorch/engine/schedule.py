@@ -108,8 +108,8 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
         mark_hot(trie, state)
     if profile.why is not None and not profile.programs:
         return profile.why
-    # Calls are held back here for the programs of longer traces or of other patterns of held values. A held-back call that no
-    # program runs costs more than an immediate call.
+    # Calls on this path are held back for the programs of longer traces or of other patterns of held values. A held-back call
+    # that no program runs costs more than an immediate call.
     if times < policy.FEW or not _pays(trie, state, times, state.depth, len(profile.programs)):
         return None
     return profile.why or f"ended here {times} times on the way to a program"

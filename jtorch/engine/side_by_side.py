@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def compile_missing(path: list[State]) -> None:
-    """Compile the missing kernels of an accelerator's path. Errors are ignored here; the kernel raises them when it runs."""
+    """Compile the missing kernels of an accelerator's path. Ignore errors, since the kernel raises them when it runs."""
     wanted = {s.kernel: None for s in path if s.kernel.compiled is None and s.kernel.is_accelerated}
     if len(wanted) > 1:
         _compile(wanted, _begun)

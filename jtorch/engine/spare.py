@@ -27,7 +27,7 @@ def is_spare(kernel: Any, args, kept: int) -> bool:
 
 
 def is_own(array: Any) -> bool:
-    """Return whether an array owns its memory, is contiguous and writable, and is large enough to be worth it."""
+    """Return whether an array owns its memory, is contiguous and writable, and has at least ``LEAST`` elements."""
     if array.__class__ is not np.ndarray or array.size < LEAST or array.base is not None \
             or getweakrefcount(array):      # Whoever refers to the array weakly may rely on its contents.
         return False

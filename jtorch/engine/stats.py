@@ -36,7 +36,7 @@ class Counters:
     equal_programs: int = 0     # Programs that took the executable of an equal program.
     alike: int = 0              # Traces of an accelerator that run in pieces, since they repeat themselves.
     handed_on: int = 0          # Calls of backward that read a residual from forward's piece of the trace.
-    left_out: int = 0           # Values that programs do not take, since they read only the shapes.
+    left_out: int = 0           # Values that programs do not take, since the calls read only the shapes.
     loaded: int = 0             # Programs and kernels that were read from disk.
     read_untraced: int = 0      # Programs that were read from disk without a JAX trace.
     traces: int = 0             # Traces that have ended.
@@ -58,7 +58,7 @@ class Counters:
     in_blocks: int = 0          # Runs of elementwise steps on large arrays that the host computes block by block.
     parts_written: int = 0      # Parts of large tensors that were written directly, without a call.
     onednn: int = 0             # Convolutions in host programs and compiled code that oneDNN computes.
-    batch_norms: int = 0        # Sums of batch norms in host programs and compiled code that our own loops compute.
+    batch_norms: int = 0        # Sums of batch norms that batch_norm.cc computes, in host programs and compiled code.
     onednn_products: int = 0    # Matrix products in host programs and compiled code that oneDNN computes.
     refused: int = 0            # Traces that are not compiled, since XLA is expected to be slower.
     timing_loops: int = 0       # Traces that are not compiled, since they repeat a call and drop its results.

@@ -105,9 +105,10 @@ class Recorder:
     __slots__ = ("aside", "cuts", "longest", "trace", "trie")
 
     def __init__(self):
-        self.aside: tuple | None = None     # The trie, trace and length limit of the job, or the rank's own, see ``switch``.
+        # Trie, trace and length limit that ``switch`` swaps in: the job's, or the rank's own while the job records.
+        self.aside: tuple | None = None
         self.trie = _left.pop() if _left else Trie()
-        self.cuts, self.longest = 0, policy.MAX_CALLS        # Cuts since the last natural end, and calls before a cut.
+        self.cuts, self.longest = 0, policy.MAX_CALLS        # Cuts since the last natural end, and a trace's length limit.
         self.trace = Trace(self.trie.root)
 
     def __del__(self, left: list[Trie] = _left):
@@ -278,7 +279,7 @@ def _switch(recorder: Recorder) -> None:
 
 
 def _turns_to(recorder: Recorder, value: Value) -> bool:
-    """Go on with the job's trace if ``value`` waits in it and it is aside; return whether it was."""
+    """Go on with the job's trace if that trace is aside and ``value`` waits in it; return whether that was so."""
     if recorder.aside is None or value.born is not recorder.aside[1] or not value.born.of_job:
         return False
     _switch(recorder)

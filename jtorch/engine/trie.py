@@ -35,15 +35,15 @@ class State:
 
     def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
         self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
-        self.next: dict[tuple, State | None] = {}       # Children by key. None means that a trace has strayed there once.
-        self.early: Early | None = None     # The program that may start here, before the trace has ended.
+        self.next: dict[tuple, State | None] = {}       # Children by key. None marks a call at which a trace has strayed.
+        self.early: Early | None = None     # The program that may start at this state, before the trace has ended.
         self.leading: Any = None            # The calls before a value check, see ``value_checks``.
-        self.walks: dict[Any, Any] = {}     # The known walks of backward that begin here.
-        self.profile: Profile | None = None     # Set once a trace has ended here.
+        self.walks: dict[Any, Any] = {}     # The known walks of backward that begin at this state.
+        self.profile: Profile | None = None     # Set once a trace has ended at this state.
         self.outs: tuple[Any, ...] = kernel.outs if kernel is not None else ()
         self.single = kernel.outs[0] if kernel is not None and not kernel.is_tuple else None
         self.device: Any = self.outs[0].device if self.outs else parent.device if parent is not None else None
-        self.hot = starts_held(self.device)     # True if calls are held back here. ``mark_hot`` sets it on paths to programs.
+        self.hot = starts_held(self.device)     # True if this call is held back. ``mark_hot`` sets it on paths to programs.
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.nnumbers: int = parent.nnumbers + sum([a < 0 for a in args]) if parent is not None else 0
         self.line: str = caller.line() if call is not None else ""
@@ -77,11 +77,11 @@ class Profile:
                  "why")
 
     def __init__(self):
-        self.count = 0                      # How often a trace that ran call by call ended here.
+        self.count = 0                      # How often a trace that ran call by call ended at this state.
         self.programs: dict[bytes, Plan] = {}   # Plans by the pattern of held values.
         # Chains of programs that run a trace without a plan, by pattern: see ``alike``.
         self.chains: dict[bytes, Alike | None] = {}
-        self.seen: dict[bytes, int] = {}    # How often a trace of held-back calls ended here, by pattern.
+        self.seen: dict[bytes, int] = {}    # How often a trace of held-back calls ended at this state, by pattern.
         self.why: str | None = None         # The reason to compile, once that is decided.
         self.reserved = 0.0                 # Seconds of the budget that are reserved for the first program.
         self.refused = False                # True if the trace is never compiled.
@@ -161,8 +161,9 @@ class Trie:
         self.root, self.states = State(None, None, (), None, 0), 0
         self.budget.forget()
         self.programs: dict[Plan, tuple[State, bytes]] = {}     # Each plan with its state and its pattern of held values.
-        self.alike: Counter[tuple] = Counter()      # Number of traces to compile, by the names of their ops.
-        self.pieces: Counter[tuple] = Counter()     # Number of equal pieces in an accelerator's traces, see ``alike``.
+        self.alike: Counter[tuple] = Counter()      # Number of traces that ``mark_hot`` marked, by the names of their ops.
+        # Maps the kernels of a piece to the number of such pieces in an accelerator's traces, see alike.py.
+        self.pieces: Counter[tuple] = Counter()
 
     def __del__(self, take_apart: Any = _take_apart):
         take_apart(self.root)

@@ -42,7 +42,7 @@ def merged(steps: Sequence[Any], avals: Sequence[Any], wanted: Iterable[int]) ->
 
 def _shape_of(step: Any) -> tuple[int, ...] | None:
     """Return the shape of a step that can run in blocks; None for another step."""
-    e = getattr(step, "equation", None)     # a fused step has none
+    e = getattr(step, "equation", None)     # a fused step has no equation
     if e is None or step.fn is None or e.name not in NAMES or len(e.outs) != 1 or prod(e.shape) < policy.SHARED:
         return None
     return e.shape if all([a.shape == e.shape or a.shape == () for a in e.ins]) else None

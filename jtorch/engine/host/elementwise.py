@@ -230,9 +230,9 @@ def _by_bits(dtype: np.dtype) -> Callable:
     def choose(which, when_false, when_true):
         mask = which.view(np.int8).astype(bits)
         if is_zero(when_true):
-            np.subtract(mask, 1, out=mask)          # all ones where false
+            np.subtract(mask, 1, out=mask)          # all bits are 1 where false
             return np.bitwise_and(mask, when_false.view(bits), out=mask).view(dtype)
-        np.negative(mask, out=mask)                 # all ones where true
+        np.negative(mask, out=mask)                 # all bits are 1 where true
         if is_zero(when_false):
             return np.bitwise_and(mask, when_true.view(bits), out=mask).view(dtype)
         other = when_false.view(bits)
@@ -350,7 +350,7 @@ def _float_to_int(old: np.dtype, new: np.dtype) -> Callable:
 
     def cast(x):
         if new.itemsize >= 4 and new.kind == "i":
-            made = x.astype(new)        # Processors give the least integer, or the clamped one, for numbers outside.
+            made = x.astype(new)        # Processors give the least integer, or the clamped one, for numbers out of range.
             if not made.size or np.minimum.reduce(made, None) > info.min:
                 return made
         inside = (x > low - 1) & (x < above)

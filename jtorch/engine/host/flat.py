@@ -68,7 +68,7 @@ class Flat:
             return ins
         if name == "max" and self._is_least(ins[0]) and self.avals[ins[1]].shape == eqn.outvars[0].aval.shape:
             return ins[1:]
-        if name == "call_hi_primitive":     # JAX 0.12 and later trace such functions at lowering
+        if name == "call_hi_primitive":     # JAX 0.12 and later trace this primitive's function at lowering
             avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
             return self.inline(jax.make_jaxpr(lambda *arrays: eqn.primitive.to_lojax(*arrays, **params))(*avals), ins)
         if name == "platform_index":

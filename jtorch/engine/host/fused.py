@@ -272,7 +272,7 @@ def _ended(run: Run, steps: Sequence[Any], wanted: set[int], opened: Callable[[A
     """Return the steps of a finished run: a fused step if that is faster, else the steps themselves."""
     size = prod(run.shape) if is_known(run.shape) else 0
     computed = [s for s in run.steps if s.equation.name not in ("broadcast_in_dim", "reshape")]
-    is_costly = any([s.equation.name in COSTLY for s in computed])      # always fused: forward and backward agree in bits
+    is_costly = any([s.equation.name in COSTLY for s in computed])      # always fused: forward's and backward's bits then agree
     pays = is_costly or len(computed) > policy.FEW or size >= (policy.CACHED if len(computed) > 1 else policy.SHARED)
     inside = set(map(id, run.steps))
     read = wanted.union(*[s.ins for s in steps if id(s) not in inside])
@@ -307,7 +307,7 @@ class Fused:
         are_rows = [run.numbers[run.made[o]] and spelled(a.shape) != run.shape for o, a in zip(outs, avals, strict=True)]
         keeps = [len(a.shape) == len(run.shape) for a in avals]
         self._outs = list(zip(are_rows, keeps, [np.dtype(a.dtype) for a in avals], strict=True))
-        self._copies = False        # whether an array was not contiguous before
+        self._copies = False        # True once an array was not contiguous; then all are copied
         self._kinds = bytes([*[run.numbers[v] for v in ins], *are_rows])
         self._code = Assembler(run, ins, outs).program()
 

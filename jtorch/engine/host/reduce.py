@@ -123,7 +123,7 @@ def _sort(e: Equation) -> Callable:
 
 
 def _with_signs(x: np.ndarray) -> np.ndarray:
-    """Return signed integers in the order that XLA's ``top_k`` uses for floats.
+    """Return floats as signed integers that sort like XLA's ``top_k``, and other numbers unchanged.
 
     NaN is above all numbers, and NaN with a sign is below them.
     """
