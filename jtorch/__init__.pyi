@@ -971,7 +971,6 @@ def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return each element negated. See torch.neg."""
 def negative_(input: Tensor) -> Tensor:
     """Return each element negated. See torch.neg."""
-nested: Any
 newaxis: None
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""

@@ -33,7 +33,7 @@ def stated(kind: str) -> str:
 
 
 def _names(one: Statement) -> str:
-    argument = f" with `{one.keyword}=`" if one.keyword else ""
+    argument = f" {'without' if one.without else 'with'} `{one.keyword}=`" if one.keyword else ""
     return ", ".join(f"`{name}`" for name in one.names) + argument
 
 

@@ -182,7 +182,7 @@ class _Lookup:
             self._say(one, shown, place)
 
     def _say(self, one: Statement, name: str, place: Place) -> None:
-        argument = f"({one.keyword}=…)" if one.keyword else ""
+        argument = "" if not one.keyword else f"(…) without {one.keyword}=" if one.without else f"({one.keyword}=…)"
         self.report.add(one.kind, name + argument, place, one.says, one.instead)
 
     def _note_absent(self, use: reading.Use, found: Verdict, asked: set[str], place: Place) -> None:

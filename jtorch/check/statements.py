@@ -15,7 +15,8 @@ class Statement:
     """One statement about names.
 
     ``kind`` says that the names do "nothing", that a result "differs", or that a use is "refused" with an error. ``keyword`` is the
-    argument that the statement is about, if it is about one, and ``unless`` are values of it for which all is as in PyTorch.
+    argument that the statement is about, if it is about one, and ``unless`` are values of it for which all is as in PyTorch. With
+    ``without`` the statement is about calls that lack the argument.
     ``example`` is a program that a test runs: an example of "refused" must raise ``error``.
     """
 
@@ -25,6 +26,7 @@ class Statement:
     instead: str = ""
     keyword: str = ""
     unless: tuple[Any, ...] = (None, False)
+    without: bool = False
     example: str = ""
     error: str = "NotImplementedError"
 
@@ -32,6 +34,8 @@ class Statement:
         """Return whether a use with these keywords is one of the statement's."""
         if not self.keyword:
             return True
+        if self.without:
+            return keywords is not None and self.keyword not in keywords
         value = (keywords or {}).get(self.keyword)
         return self.keyword in (keywords or {}) and not any(value is one for one in self.unless)
 
@@ -95,8 +99,8 @@ STATED: tuple[Statement, ...] = (
               example="torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)"),
     Statement(_paths("ao.quantization.* quantization.*"), REFUSED, "quantized tensors are not built", "`torch.bfloat16` halves memory",
               example="import torch.ao.quantization\ntorch.ao.quantization.quantize_dynamic(torch.nn.Linear(2, 1))"),
-    Statement(_paths("nested.nested_tensor nested.as_nested_tensor"), REFUSED, "nested tensors are not built",
-              "`torch.nn.utils.rnn.pad_sequence` makes a batch of sequences of different lengths",
+    Statement(_paths("nested.nested_tensor nested.as_nested_tensor"), REFUSED, "nested tensors of the strided layout are not built",
+              "pass `layout=torch.jagged`", keyword="layout", without=True,
               example="torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])"),
     Statement(_paths("utils.cpp_extension.*"), REFUSED, "C++ and CUDA extensions are not built", "`jax.ffi` calls compiled code",
               example="import torch.utils.cpp_extension\ntorch.utils.cpp_extension.load(name='x', sources=[])"),

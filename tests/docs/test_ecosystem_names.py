@@ -56,7 +56,7 @@ def test_a_path_is_followed_through_modules_and_classes(monkeypatch):
     assert resolve.follow("pathlib.Path.home.anything") == ("pathlib.Path.home", "")
     assert resolve.follow("xml.dom.minidom.Node") == ("xml.dom.minidom.Node", "")
     assert resolve.follow("pathlib.Absent.more") == ("pathlib.Absent", "lacks")
-    assert resolve.follow("jtorch.nested.nested_tensor") == ("jtorch.nested.nested_tensor", "refuses")
+    assert resolve.follow("jtorch.mps.empty_cache") == ("jtorch.mps.empty_cache", "refuses")
 
 
 def test_what_is_lacking_is_of_pytorchs_names(monkeypatch):
@@ -70,7 +70,7 @@ def test_what_is_lacking_is_of_pytorchs_names(monkeypatch):
 
 @pytest.mark.conformance
 def test_the_command_says_what_jtorch_lacks(tmp_path: Path, monkeypatch, capsys):
-    (tmp_path / "a.py").write_text("import torch\ntorch.nn.Linear, torch.no_such_name, torch.nested.nested_tensor")
+    (tmp_path / "a.py").write_text("import torch\ntorch.nn.Linear, torch.no_such_name, torch.mps.empty_cache")
     monkeypatch.setattr("sys.argv", ["names", str(tmp_path)])
     assert command.main() == 0
-    assert "jtorch lacks 0 " in (said := capsys.readouterr().out) and f"torch.nested.nested_tensor: {sources.name_of(tmp_path)}" in said
+    assert "jtorch lacks 0 " in (said := capsys.readouterr().out) and f"torch.mps.empty_cache: {sources.name_of(tmp_path)}" in said

@@ -265,6 +265,11 @@ def values_of(x: Any) -> Any:
     return x._values if isinstance(x, NestedTensor) else x
 
 
+def buffer_from_jagged(jagged: NestedTensor) -> Tensor:
+    """Return the values of a nested tensor."""
+    return jagged._values
+
+
 # ---------------------------------------------------------------- making nested tensors
 
 def nested_view_from_values_offsets(values: Tensor, offsets: Tensor, ragged_idx: int = 1, min_seqlen: int | None = None,

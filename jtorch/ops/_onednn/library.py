@@ -86,8 +86,7 @@ _loaded: list[Any] = []
 def use_threads(n: int) -> None:
     """Set the upper limit for the threads of an op. 0 means no limit.
 
-    Without a limit an op uses all of XLA's threads in a program, and OpenMP's number of threads on the host. Products in
-    programs ignore the limit (``product.cc``).
+    Without a limit an op uses all of XLA's threads in a program, and OpenMP's number of threads on the host.
     """
     _threads[0] = n
     for library in _loaded:

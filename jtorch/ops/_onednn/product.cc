@@ -127,7 +127,7 @@ ffi::Error alone(Row numbers, Array left, Array right, ffi::Result<Array> made) 
 }
 
 ffi::Future in_shares(ffi::ThreadPool pool, Row numbers, Array left, Array right, ffi::Result<Array> made) {
-    return Shares::computed(product(numbers, left, right, made, pool.num_threads()), pool);
+    return Shares::computed(product(numbers, left, right, made, threads_of(pool)), pool);
 }
 
 }  // namespace
