@@ -165,7 +165,7 @@ class Table:
 
 
 def _advice(text: str) -> str:
-    """Return what a module's refusal says beside the module's name."""
+    """Return the docstring of a module that is not built, without the module's name."""
     return text.partition(": ")[2]
 
 

@@ -45,7 +45,7 @@ IMPERATIVE = re.compile(rf"\W*(\[?\w+\]?:?\s*)?({VERBS.replace(' ', '|')})\b", r
 
 
 class Measure(NamedTuple):
-    """One figure of a page, of a folder's comments or of the commits."""
+    """A number measured on a page, on a folder's comments or on the commits."""
 
     of: str
     name: str

@@ -124,7 +124,9 @@ def _is_taken(p: Param, value: Any) -> bool:
 
 @functools.cache
 def _taken(annotation: str) -> tuple[set[type] | None, set[type] | None]:
-    """Return (types that an annotation allows, types of a tuple's items). None allows all types."""
+    """Return (types that an annotation allows, types of a tuple's items). (None, None) allows everything; (types, None) allows
+    no tuple.
+    """
     of_ints = next((text for text in _OF_INTS if text in annotation), None)
     single = annotation if of_ints is None else annotation.replace(of_ints, "")
     parts = {part.strip() for part in single.split("|")} - {"", "Tensor"}

@@ -2,17 +2,17 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 from collections.abc import Iterator
 
 import jax
 
+from jtorch._base import jax_private
+
 
 def is_accelerated() -> bool:
     """Return whether JAX has an accelerator. Return False, without starting XLA, if XLA has not been started."""
-    started = getattr(sys.modules.get("jax._src.xla_bridge"), "backends_are_initialized", None)
-    return started is not None and started() and jax.default_backend() != "cpu"
+    return bool(jax_private.backends_are_initialized()) and jax.default_backend() != "cpu"
 
 
 class _Tracing(threading.local):

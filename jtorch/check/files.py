@@ -30,7 +30,7 @@ class Source:
 
 
 def find(given: Path) -> Iterator[Path]:
-    """Yield a path's Python files and notebooks; a file is taken as it is."""
+    """Yield a folder's Python files and notebooks, or the given file itself, whatever its name."""
     if given.is_file():
         yield given
         return

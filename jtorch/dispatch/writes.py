@@ -225,7 +225,7 @@ def _has_room(c: Call, target: Tensor) -> bool:
 
 
 def errors_of_shapes(c: Call, flat) -> None:
-    """Raise the op's errors that precede errors of shared memory."""
+    """Raise the op's errors that PyTorch raises before errors about shared memory."""
     if c.op.memory.checks_first is not None:
         c.op.memory.checks_first(c.template, flat[0].dim())
     else:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
 import os
 import sys
 from typing import Any
@@ -12,6 +11,7 @@ import jax
 from jax.sharding import Mesh
 
 from jtorch import engine
+from jtorch._base import jax_private
 from jtorch._base.config import ENGINE_MODE
 from jtorch.distributed.connections import Connections
 from jtorch.distributed.errors import DistBackendError
@@ -107,23 +107,19 @@ def _check_sizes(store: Store, rank: int, size: int, seconds: float) -> None:
 
 def _join_jax(store: Store, connections: Connections, size: int, host: str, seconds: float) -> None:
     """Make this process a part of a job for JAX, before JAX asks for its devices."""
-    from jax._src import distributed, xla_bridge
     rank = connections.rank
     if _joined.process is not None:
         if _joined.process != (rank, size):
             raise RuntimeError(f"This process was rank {_joined.process[0]} of {_joined.process[1]} of a job before, and JAX "
                                f"cannot join another as rank {rank} of {size}. Start a new process.")
         return
-    if xla_bridge.backends_are_initialized():
+    if jax_private.backends_are_initialized():
         raise RuntimeError('init_process_group("xla") came too late: JAX has started, so its devices belong to this process '
                            "alone. Move it to the beginning of the program, before the first tensor and before all questions "
                            "about devices, such as torch.cuda.is_available() or jax.devices().")
     _choose_gpu()
     client, address = connected(store, rank, size, host, seconds, connections)
-    state: Any = distributed.global_state
-    state.client, state.process_id, state.num_processes, state.coordinator_address = client, rank, size, address
-    xla_bridge.register_backend_factory("cpu", functools.partial(xla_bridge.make_cpu_client, gloo(client, host)), priority=0,
-                                        fail_quietly=False)
+    jax_private.join_job(client, rank, size, address, gloo(client, host))
     jax.devices()
     _joined.process = rank, size
 

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from jtorch._base import jax_private
 from jtorch.distributed import coordinator
 from jtorch.distributed.connections import Connections, pauses
 from jtorch.distributed.errors import DistBackendError
@@ -44,10 +45,9 @@ class Transport:
     """
 
     def __init__(self, store: Store, rank: int, world_size: int, host: str, seconds: float, connections: Connections):
-        from jaxlib import xla_client
         self._coordinator, _ = connected(store, rank, world_size, host, seconds, connections)
         collectives = gloo(self._coordinator, host)
-        client: Any = xla_client.make_cpu_client(asynchronous=False, distributed_client=self._coordinator, node_id=rank,
+        client: Any = jax_private.make_cpu_client(asynchronous=False, distributed_client=self._coordinator, node_id=rank,
                                                  num_nodes=world_size, collectives=collectives)
         self._set_devices(client.devices(), client.local_devices()[0])
 
@@ -87,9 +87,8 @@ class Transport:
 
 def gloo(coordinator: Any, host: str) -> Any:
     """Return Gloo's collectives for a CPU client, whose threads have a lower priority."""
-    from jaxlib import _jax
     before = _threads()
-    made = _jax.make_gloo_tcp_collectives(distributed_client=coordinator, hostname=host, interface=None)
+    made = jax_private.make_gloo_collectives(coordinator, host)
     _lower_priority(_threads() - before)
     return made
 
@@ -130,12 +129,11 @@ def _wait_for_ranks(store: Store, world_size: int, seconds: float, connections: 
 def connected(store: Store, rank: int, world_size: int, host: str, seconds: float,
               connections: Connections) -> tuple[Any, str]:
     """Return JAX's client of the job's coordinator, and the coordinator's address. Rank 0 starts the coordinator."""
-    from jaxlib import _jax
     if rank == 0:
         _start_coordinator(store, world_size, host, seconds)
     address, alive, token = store.get("coordinator").decode().split()
     _alive.append(_connect(alive, bytes.fromhex(token)))
-    made = _jax.get_distributed_runtime_client(
+    made = jax_private.coordinator_client(
         address, rank, init_timeout=max(1, int(seconds)), shutdown_on_destruction=False,
         heartbeat_timeout=_NEVER, use_compression=False)
     _wait_for_ranks(store, world_size, seconds, connections)

@@ -22,6 +22,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from jtorch._base import jax_private
 from jtorch.engine.threads import ClientProxy
 from jtorch.ops import _onednn
 
@@ -169,8 +170,7 @@ class Client(ClientProxy):
 
     def compile_and_load(self, module: Any, executable_devices: Any, compile_options: Any, **more: Any) -> Any:
         """See ``jaxlib``'s Client."""
-        from jax._src.interpreters import mlir
-        request = mlir.module_to_bytecode(module), compile_options.SerializeAsString(), [d.id for d in executable_devices]
+        request = jax_private.module_to_bytecode(module), compile_options.SerializeAsString(), [d.id for d in executable_devices]
         self.made = _worker.serialized(request)
         if self.made is not None:
             with contextlib.suppress(RuntimeError):     # The executable may be for another JAX or another processor.

@@ -27,7 +27,7 @@ import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
 import jtorch.device as devices
-from jtorch._base import caller, warned
+from jtorch._base import caller, jax_private, warned
 from jtorch.engine import background, convolutions, memory, stats, temporaries, threads
 from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.ops import _onednn
@@ -218,7 +218,7 @@ def _load(path: Path, on: Threads, places: list[jax.Device]) -> Any:
     try:
         serialized, in_tree, out_tree, calls_lapack = pickle.loads(content)
         if calls_lapack:
-            _prepare_lapack()
+            jax_private.initialize_lapack()     # Another process has lowered the program. On an error it is compiled again.
         found = deserialize_and_load(serialized, in_tree, out_tree, threads.client(places[0].client, on), places)
     except MemoryError:
         return None
@@ -266,12 +266,6 @@ def _remove(path: str | Path) -> None:
         pass
     except OSError as error:
         _go_on_without(error)
-
-
-def _prepare_lapack() -> None:
-    """Load LAPACK's functions, as JAX does when it lowers a call of LAPACK. Another process has lowered a program from disk."""
-    from jaxlib import lapack  # If the import fails, the program is compiled again.
-    lapack._lapack.initialize()
 
 
 def _save(path: Path, made: Any, calls_lapack: bool, client: background.Client | None) -> None:

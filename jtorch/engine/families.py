@@ -16,9 +16,8 @@ from typing import Any
 
 import jax
 import jax.extend
-from jax._src import config
 
-from jtorch._base import caller, warned
+from jtorch._base import caller, jax_private, warned
 from jtorch.engine import policy, stats
 from jtorch.engine.host import HostProgram, Plan, Unsupported, has_loop, trace
 from jtorch.engine.host.sizes import Unknowns
@@ -38,7 +37,7 @@ class Family:
         self.failures = self.traces = 0
         self.most = policy.FEW        # The number of sizes that may be open at once.
         self.indexed = 0            # The number of gathers and scatters in a trace of fixed sizes.
-        self.short = short          # True if the body has no loop, so that traces may leave out the jits inside.
+        self.short = short          # True if the body is expected to have no loop. Then its jits are inlined: see ``trace``.
 
     def program(self, ints: tuple[int, ...], trace_open: Callable[[Iterator], Plan]) -> HostProgram | None:
         """Return the host program of an open trace for these integers, or None.
@@ -63,7 +62,7 @@ class Family:
         unknowns = Unknowns(*[ints[k] for k in span.at])
         self.traces += 1
         try:
-            with _whole_tracebacks():
+            with jax_private.whole_tracebacks():
                 plan = trace_open(iter([unknowns.size(start, *steps) for start, steps in span.rows]))
             made = plan.at(unknowns.values) if unknowns.admit(unknowns.values) else None
         except Exception as error:      # The function may do anything that an open size does not support.
@@ -139,12 +138,6 @@ class Family:
         if caught or plan.indexed > self.indexed:
             raise Unsupported
         return plan
-
-
-def _whole_tracebacks() -> contextlib.AbstractContextManager:
-    """Return a context in which JAX keeps its frames in tracebacks. Removing them takes long, and nobody sees these errors."""
-    filtering = getattr(config, "traceback_filtering", None)
-    return filtering("off") if filtering is not None else contextlib.nullcontext()
 
 
 _families: dict[tuple, Family] = {}

@@ -10,6 +10,8 @@ import os
 import sys
 from typing import Any
 
+from jtorch._base import jax_private
+
 
 def stay_on_host() -> None:
     """Hold back no call from now on, and compile nothing that can run on the host."""
@@ -33,8 +35,7 @@ def _in_child() -> None:
 
 
 def _xla_was_started() -> bool:
-    asked = getattr(sys.modules.get("jax._src.xla_bridge"), "backends_are_initialized", None)
-    return asked is None or asked()
+    return jax_private.backends_are_initialized() is not False
 
 
 if hasattr(os, "register_at_fork"):

@@ -11,24 +11,10 @@ from typing import Any
 
 import jax
 
-from jtorch._base import float32_products
+from jtorch._base import float32_products, jax_private
 from jtorch._base.accelerated import is_accelerated
 
-
-def _all() -> tuple:
-    """Return JAX's thread-local settings; none if JAX is not as expected, since it has no public list of them."""
-    try:
-        from jax._src import config, core, mesh
-        kind = config.config_ext.Config
-        found = [*config.config_states.values(), *[x for module in (config, core, mesh) for x in vars(module).values()]]
-    except (ImportError, AttributeError):
-        return ()
-    # JAX never sets settings that have an ``_update_thread_local_hook`` by itself, so they need no restoring.
-    decide_nothing = "_update_thread_local_hook"
-    return tuple({id(x): x for x in found if isinstance(x, kind) and getattr(x, decide_nothing, None) is None}.values())
-
-
-_SETTINGS = _all()
+_SETTINGS = jax_private.thread_settings()
 
 
 def found() -> list[Any]:

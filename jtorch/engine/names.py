@@ -21,7 +21,7 @@ import numpy as np
 import scipy
 
 import jtorch.dtype as dtypes
-from jtorch._base import float32_products
+from jtorch._base import float32_products, jax_private
 from jtorch.device import device
 from jtorch.engine.kernel import Call
 from jtorch.engine.values import Aval
@@ -94,9 +94,8 @@ _WRITERS: dict[type, Any] = {
 
 def _settings() -> str:
     """Return a text of JAX's settings: those of the process, and those of this thread that a JAX trace depends on."""
-    from jax._src import config
     with jax.enable_x64(True):
-        found = config.trace_context()      # type: ignore[attr-defined]
+        found = jax_private.trace_context()
     return _setting((*sorted(jax.config.values.items()), *found))
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import jax
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
-from jaxlib import xla_client
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
+from jtorch._base import jax_private
 from jtorch.engine import out_of_memory, policy, wait
 
 
@@ -202,8 +202,8 @@ def put_in_parts(parts: list[np.ndarray], shape: tuple[int, ...], sharding: Shar
     if not _quick:
         return None
     try:
-        how = xla_client.HostBufferSemantics
-        return xla_client.batched_device_put(_shaped(shape, parts[0].dtype), sharding, parts, places, True, not shared,
+        how = jax_private.HostBufferSemantics
+        return jax_private.batched_device_put(_shaped(shape, parts[0].dtype), sharding, parts, places, True, not shared,
                                              how.ZERO_COPY if shared else how.IMMUTABLE_ONLY_DURING_CALL, enable_x64=True)
     except (AttributeError, TypeError):
         _quick = False

@@ -81,8 +81,9 @@ def _truth(static: Any) -> bool:
     return bool(static[1] if isinstance(static, tuple) else static)
 
 
-_PRODUCTS = ("addbmm addmm baddbmm bmm linalg.vecdot matmul mm prelu "                          # listed
-             "chain_matmul linalg.multi_dot "                                               # composed of listed ops
+# The ops of PyTorch's list for the lower precision, and ops that PyTorch composes of these, such as chain_matmul.
+_PRODUCTS = ("addbmm addmm baddbmm bmm linalg.vecdot matmul mm prelu "
+             "chain_matmul linalg.multi_dot "
              "_attention_with_dropout_mask _multi_head_attention "
              "F.conv1d F.conv2d F.conv3d F.conv_transpose1d F.conv_transpose2d F.conv_transpose3d conv_tbc F.linear "
              "F.scaled_dot_product_attention")

@@ -142,9 +142,9 @@ class Memory:
     """The op's requirements on the memory that it writes, in place or by ``out=``, and the order of its errors.
 
     apart:      the memory must not be shared with any argument.
-    dtypes_first: errors of dtypes precede errors of shared memory.
+    dtypes_first: errors of dtypes precede errors about shared memory.
     checks_first: a function of the template and the first argument's number of dims that raises the errors which precede
-                errors of shared memory. None: all errors of dtypes and shapes precede.
+                errors about shared memory. None: all errors of dtypes and shapes precede.
     """
 
     apart: bool = False

@@ -51,7 +51,7 @@ def _axis(input, dim: int) -> int:
 
 
 def _axes(input, s, dim) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the sizes (-1: the input's) and dims of a transform along several dimensions."""
+    """Return the sizes and dims of a transform along several dimensions. A size of -1 in ``s`` becomes the input's size."""
     s = (s,) if isinstance(s, check.Int) else s
     dim = (dim,) if isinstance(dim, check.Int) else dim
     if dim is not None:

@@ -105,7 +105,7 @@ class Shown:
         """Return the strides of dims of several elements."""
         return several(self.array.shape, [s // self.array.itemsize for s in self.array.strides])
 
-    # ------------------------------------------------------------ tensors made of it
+    # ------------------------------------------------------------ tensors made from this one
 
     def view(self, of: Callable[[Array], Array]) -> Shown:
         """Make a view with a function of NumPy."""

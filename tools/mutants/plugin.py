@@ -16,7 +16,7 @@ if "MUTANT_WITHOUT_TORCH" in os.environ:
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item):
-    """Name the test to the recorder of this process and of those that it starts."""
+    """Tell the recorders of this process and of its child processes which test runs."""
     recorder = sys.modules.get("mutant_hits")
     os.environ["MUTANT_TEST"] = item.nodeid
     if recorder is not None:

@@ -6,10 +6,9 @@ import weakref as _weakref
 from types import ModuleType as _ModuleType
 from typing import Any
 
-from jax._src.core import trace_state_clean as _trace_state_clean
-
 from jtorch import __config__ as _config
 from jtorch._api import torch_function as _protocol
+from jtorch._base import jax_private as _jax_private
 from jtorch._base.deterministic import Deterministic as _Deterministic
 from jtorch._base.deterministic import set_fills as _set_fills
 from jtorch._base.generator import Generator as Generator
@@ -150,7 +149,7 @@ def _log_api_usage_once(event: str) -> None:
 
 def _are_functorch_transforms_active() -> bool:
     """Return whether the caller runs inside ``vmap`` or a derivative of ``torch.func``."""
-    return _mode.transformed or _a_vmap_is_running() or not _trace_state_clean()
+    return _mode.transformed or _a_vmap_is_running() or _jax_private.is_tracing()
 
 
 def _get_accelerator(check: bool | None = None) -> device:

@@ -31,7 +31,8 @@ inline void relax() {
 #endif
 }
 
-// Returns the number of shares of some work: each has `least` of the work, unless there are fewer threads.
+// Returns the number of shares for some work: at most one for each thread, and each with at least `least` of the work. Less work
+// than `least` is one share.
 inline int64_t shares_of_work(double work, double least, int64_t threads) {
     return std::clamp<int64_t>(work / least, 1, std::max<int64_t>(threads, 1));
 }

@@ -17,7 +17,7 @@ from jtorch.ops.nn._conv_config import ConvConfig, bilinear, library
 FEW_IMAGES = 4          # Images. With fewer images the gradient of the filters is a product of patches, see MAX_PLACES.
 MAX_PLACES = 1024       # Result positions of all images. With more positions that product is not used.
 ENOUGH_IMAGES = 8       # Images. From this number on XLA computes the gradient of the filters fast.
-BLOCKS = 16             # blocks that XLA gets as images, if the images are fewer than ENOUGH_IMAGES
+BLOCKS = 16             # Blocks of rows that fewer than ENOUGH_IMAGES images are cut into, about. XLA takes each as an image.
 MAX_PATCHED = 25        # filter taps; patches of more taps would take XLA long to compile
 
 

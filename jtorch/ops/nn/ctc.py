@@ -13,7 +13,10 @@ _NEVER = -1e30      # the log of probability 0, finite so that gradients stay fi
 
 
 def _padded_targets(targets: jax.Array, target_lengths: jax.Array, batch: int) -> jax.Array:
-    """Return (batch, longest) labels from a padded matrix or from concatenated labels."""
+    """Return a matrix with a row of labels for each sample, from a padded matrix or from concatenated labels.
+
+    Columns from a sample's target length on have no meaning.
+    """
     if targets.ndim == 2:
         return targets.astype(jnp.int64)
     starts = jnp.cumsum(target_lengths) - target_lengths
