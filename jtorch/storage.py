@@ -373,7 +373,7 @@ def show(t: Tensor, s: Storage, view: View | None) -> None:
 def write_part(t: Tensor, part: tuple[Aval, tuple[int, ...], int], value: Value | np.ndarray) -> bool:
     """Write to a part (aval, strides, offset) of the tensor's storage, which autograd does not track.
 
-    An array is written at once, and may have no dims. Return False, and change nothing, if another function has to write.
+    An array is a number, written at once or to one element. Return False, and change nothing, if another function has to write.
     """
     s = t._storage
     if s.host is not None or s.order is not None or s.saved or s.has_separate_version or s.aval.traced or aval_of(t).traced \
@@ -381,10 +381,14 @@ def write_part(t: Tensor, part: tuple[Aval, tuple[int, ...], int], value: Value 
         return False
     drop_view_cache(t)
     will_be_written(t)
-    if value.__class__ is not Value:
-        if not _is_of_host(s.value) or not write_at(s, *part, value):
+    if value.__class__ is np.ndarray:
+        if _is_of_host(s.value) and write_at(s, *part, value):
+            count_write(t)
+            return True
+        if part[0].shape or part[0].device is not CPU:
             return False
-    elif not _is_written_at_once(s, part, value):       # type: ignore[arg-type]
+        value = Value(part[0], value)
+    if not _is_written_at_once(s, part, value):       # type: ignore[arg-type]
         _record_write(s, part, value)       # type: ignore[arg-type]
     count_write(t)
     return True
@@ -523,7 +527,7 @@ def _is_written_at_once(s: Storage, part: tuple[Aval, tuple[int, ...], int], val
     """
     if value.array is None or value.aval is not part[0] or not part[0].numel or overlaps(part[0].shape, part[1]):
         return False
-    if value.born is engine.current() or not (_is_of_host(value) and _is_of_host(s.value)):
+    if value.array.__class__ is not np.ndarray or not _is_of_host(s.value) or value.born is engine.current():
         s.places = s.places or set()
         if part in s.places or len(s.places) < policy.DOZENS:
             s.places.add(part)
