@@ -151,6 +151,16 @@ def test_not_an_optimizer(xp):
         xp.optim.lr_scheduler.StepLR(optimizer(xp), 2, last_epoch=3)
 
 
+def test_one_cycle_may_rise_to_its_end(xp):
+    s = xp.optim.lr_scheduler.OneCycleLR(optimizer(xp), 0.5, total_steps=5, pct_start=1.0, anneal_strategy="linear")
+    rates = [s.get_last_lr()[0]]
+    for _ in range(4):
+        s.optimizer.step()
+        s.step()
+        rates.append(s.get_last_lr()[0])
+    assert rates == pytest.approx([0.02, 0.14, 0.26, 0.38, 0.5])
+
+
 def test_optim_shows_its_submodule():
     import jtorch.optim.lr_scheduler
     from jtorch.optim.lr_scheduler import StepLR

@@ -631,3 +631,32 @@ def test_adam_takes_a_complex_parameter_as_two_real_ones(xp, name, options):
         for optimizer in optimizers:
             optimizer.step()
     assert xp.allclose(xp.view_as_real(whole.detach()), parts.detach())
+
+
+@pytest.mark.parametrize("name", ["SGD", "RMSprop", "Adagrad", "Adadelta", "ASGD", "Adam", "Adamax", "NAdam", "RAdam"])
+def test_an_option_of_1_is_used(xp, name):
+    """An option of 0 leaves a term out of the step."""
+    found = []
+    for decay in (0, 1, 0.999999):
+        p = param(xp, 2.0)
+        optimizer = getattr(xp.optim, name)([p], lr=0.125, weight_decay=decay)
+        for k in range(3):
+            p.grad = xp.tensor([0.5 - k])
+            optimizer.step()
+        found.append(p.item())
+    assert abs(found[1] - found[2]) < 1e-3 < abs(found[0] - found[1])
+
+
+def test_a_closure_runs_within_hooks(xp):
+    p, ran = param(xp, 3.0), []
+    optimizer = xp.optim.SGD([p], lr=0.5)
+    optimizer.register_step_pre_hook(lambda *given: ran.append("before"))
+    optimizer.register_step_post_hook(lambda *given: ran.append("after"))
+
+    def closure():
+        ran.append("closure")
+        loss = (p * 2).sum()
+        loss.backward()
+        return loss
+
+    assert (optimizer.step(closure).item(), p.item(), ran) == (6.0, 2.0, ["before", "closure", "after"])
