@@ -8,6 +8,7 @@ import functools
 import inspect
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,17 @@ def text_of(op: Op) -> str:
         lines = [textwrap.fill(e, 100, initial_indent="    ", subsequent_indent=more) for e in entries if e]
         if lines:
             parts.append("\n".join([f"{title}:", *lines]))
+    if op.name in examples():
+        parts.append("Example:\n" + textwrap.indent(examples()[op.name], "    "))
     return "\n\n".join(parts) + "\n"
+
+
+@functools.cache
+def examples() -> dict[str, str]:
+    """Return the examples of ops by name, as doctests. ``op_examples.txt`` has them."""
+    text = Path(__file__).with_name("op_examples.txt").read_text(encoding="utf-8")
+    parts = [part.partition("]\n") for part in text.split("\n[")[1:]]
+    return {name: program.strip() for name, _, program in parts}
 
 
 def _is_required(p: Param) -> bool:
