@@ -28,7 +28,7 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 library("jtorch")  # Import jtorch after these settings, also for tests that import it themselves.
 importlib.import_module("jtorch.engine.cost").SAVED_CALL = 1e-4     # With this larger estimate small tests get programs too.
-importlib.import_module("jtorch.engine.spare").LEAST = 0       # Otherwise only large arrays are overwritten.
+importlib.import_module("jtorch.engine.buffer_reuse").LEAST = 0       # Otherwise only large arrays are overwritten.
 cache = importlib.import_module("jtorch.engine.cache")
 
 

@@ -1,11 +1,11 @@
 """The engine: values, recording, and the three ways to run work (host, kernel, program). See docs/engine.md."""
 from __future__ import annotations
 
+from jtorch.engine.buffer_reuse import is_own
 from jtorch.engine.cache import get_cache_dir, set_cache_dir
 from jtorch.engine.forked import stay_on_host
 from jtorch.engine.kernel import Call, Kernel, call_of, kernel_of
 from jtorch.engine.report import report
-from jtorch.engine.spare import is_own
 from jtorch.engine.threads import use as use_threads
 from jtorch.engine.timeline import Timeline, trace
 from jtorch.engine.trace import (

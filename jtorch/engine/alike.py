@@ -11,9 +11,9 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from jtorch.engine import cost, policy, repeats, stats
+from jtorch.engine.parallel_compilation import compile_programs
 from jtorch.engine.plan import Plan, segments
 from jtorch.engine.program import results
-from jtorch.engine.side_by_side import compile_programs
 from jtorch.engine.threads import Threads
 
 if TYPE_CHECKING:

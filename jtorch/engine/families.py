@@ -19,9 +19,9 @@ import jax.extend
 
 from jtorch._base import caller, jax_private, warned
 from jtorch.engine import policy, stats
+from jtorch.engine.affine_sizes import AffineSizes
 from jtorch.engine.host import HostProgram, Plan, Unsupported, has_loop, trace
 from jtorch.engine.host.sizes import Unknowns
-from jtorch.engine.span import Span
 from jtorch.engine.values import Aval
 
 
@@ -33,7 +33,7 @@ class Family:
     def __init__(self, dims: int, *, short: bool):
         self.dims = dims            # The number of integers that are sizes of arguments; they come first.
         self.met: list[tuple[int, ...]] = []                        # Integers of calls that no open trace has served.
-        self.plans: list[tuple[Span, Unknowns, Plan]] = []
+        self.plans: list[tuple[AffineSizes, Unknowns, Plan]] = []
         self.failures = self.traces = 0
         self.most = policy.FEW        # The number of sizes that may be open at once.
         self.indexed = 0            # The number of gathers and scatters in a trace of fixed sizes.
@@ -57,7 +57,7 @@ class Family:
         self.met = [*self.met[1 - policy.OFTEN:], ints]
         return None if new is None else self._opened(new, ints, trace_open)
 
-    def _opened(self, span: Span, ints: tuple[int, ...], trace_open: Callable[[Iterator], Plan]) -> HostProgram | None:
+    def _opened(self, span: AffineSizes, ints: tuple[int, ...], trace_open: Callable[[Iterator], Plan]) -> HostProgram | None:
         """Make an open trace over a span, and return its host program for these integers; None if that fails."""
         unknowns = Unknowns(*[ints[k] for k in span.at])
         self.traces += 1
@@ -79,27 +79,27 @@ class Family:
         stats.counters.open_traces += 1
         return made
 
-    def _span(self, ints: tuple[int, ...]) -> Span | None:
+    def _span(self, ints: tuple[int, ...]) -> AffineSizes | None:
         """Return the span of an earlier open trace, widened by one unknown to include these integers; else a line."""
         for span, unknowns, _ in reversed(self.plans):
             if len(span.at) < self.most and span.unknowns_of(ints) is None:
-                wider = Span.through(ints, *span.points(unknowns.values))
+                wider = AffineSizes.through(ints, *span.points(unknowns.values))
                 if wider is not None:
                     return wider
         return self._line(ints)
 
-    def _line(self, ints: tuple[int, ...]) -> Span | None:
+    def _line(self, ints: tuple[int, ...]) -> AffineSizes | None:
         """Return a line through this call and an earlier one with other argument sizes.
 
         If there is none, return a line through two earlier calls that also includes this one, or None.
         """
         alike = [a for a in self.met if a[:self.dims] != ints[:self.dims]]
         for a in sorted(alike, key=lambda a: sum(map(ne, a, ints))):
-            line = Span.through(a, ints)
+            line = AffineSizes.through(a, ints)
             if line is not None:
                 return line
         for a, b in combinations(self.met, 2):
-            line = Span.through(a, b)
+            line = AffineSizes.through(a, b)
             if line is not None and line.unknowns_of(ints) is not None:
                 return line
         return None

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import jtorch.device as devices
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import one_by_one, pieces, policy, temporaries, wait
+from jtorch.engine import interpreter, pieces, policy, temporaries, wait
 from jtorch.engine.cost import Work
 from jtorch.engine.early_start import Early, longest_stretch
-from jtorch.engine.handed_on import handed_on
 from jtorch.engine.program import Program, made_by, results
+from jtorch.engine.residuals import pass_residuals
 from jtorch.engine.threads import Threads, pool_for
 from jtorch.engine.values import CPU, Aval, Value
 
@@ -48,7 +48,7 @@ class Segment:
             wait.for_latest()
             given = self.program.launch(trace)
         else:
-            one_by_one.run(self.program.path, trace.values, trace.numbers, budget, self._wanted)
+            interpreter.run(self.program.path, trace.values, trace.numbers, budget, self._wanted)
             given = []
         if not is_last:
             for i in self._let_go:
@@ -136,7 +136,7 @@ def _segments(trace: Trace, path: list[State], outs: list[int], held: bytes, why
     cut, starts_early = pieces.of_trace(path, outs, work, accelerated), False
     more: list[Aval] = []
     if len(cut) > 1:
-        cut, more = handed_on(cut, len(held)) if trace.state.device is CPU else (cut, [])
+        cut, more = pass_residuals(cut, len(held)) if trace.state.device is CPU else (cut, [])
     elif not takes_much and not devices.spans_processes(trace.state.device):     # Ranks agree on a trace before it starts.
         stretch = longest_stretch(path, trace)
         first, rest = path[:stretch.stop + 1], path[stretch.stop + 1:]

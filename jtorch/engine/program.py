@@ -21,8 +21,8 @@ import jtorch.device as devices
 from jtorch import speedups
 from jtorch._base.accelerated import traced_for
 from jtorch.engine import background, cache, cost, launch, memory, policy, stats, temporaries, threads, wait
+from jtorch.engine.cache_key import name_of
 from jtorch.engine.kernel import flatten, for_xla, value_error
-from jtorch.engine.names import name_of
 from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.engine.values import CPU, Value, aval_of, device_array, is_mesh_of_cpus, placed_on, put, sharding_of
 from jtorch.ops.registry import Marker

@@ -23,12 +23,12 @@ import jtorch.device as devices
 from jtorch import speedups
 from jtorch._base import caller
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import alike, job, mapped, memory, one_by_one, policy, schedule, stats, value_checks, wait
+from jtorch.engine import alike, interpreter, job, mapped, memory, policy, schedule, stats, value_checks, wait
+from jtorch.engine.buffer_reuse import NOWHERE, is_own, is_spare  # noqa: F401  (is_own: for the extension)
 from jtorch.engine.host import HostProgram, new_quiet_context, quiet_contexts  # noqa: F401  (for the extension, as Kernel and Aval)
+from jtorch.engine.interpreter import NUMBER_AVALS, number
 from jtorch.engine.kernel import Call, Kernel, are_too_many, call_of, clear_calls, flatten, kernel_of
-from jtorch.engine.one_by_one import NUMBER_AVALS, number
 from jtorch.engine.program import liveness_of
-from jtorch.engine.spare import NOWHERE, is_own, is_spare  # noqa: F401  (is_own: for the extension)
 from jtorch.engine.trie import State, Trie, starts_held
 from jtorch.engine.values import (  # noqa: F401  (Aval: for the extension)
     CPU,
@@ -446,7 +446,7 @@ def catch_up(trace: Trace, state: State, slot: int | None = None, held: bytes | 
         trace.settle()
         values = trace.values
         path = state.path() if slot is None else _leading_to(slot, state, values)
-        one_by_one.run(path, values, trace.numbers, local.recorder.trie.budget, held)
+        interpreter.run(path, values, trace.numbers, local.recorder.trie.budget, held)
 
 
 def _leading_to(slot: int, state: State, values: list[Value]) -> list[State]:

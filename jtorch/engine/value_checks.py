@@ -14,7 +14,7 @@ import numpy as np
 import jtorch.device as devices
 from jtorch.engine import policy
 from jtorch.engine.host.program import HostProgram
-from jtorch.engine.one_by_one import number
+from jtorch.engine.interpreter import number
 from jtorch.engine.program import made_by, naming_line
 from jtorch.engine.values import zero_stride_array
 

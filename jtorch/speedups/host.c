@@ -185,7 +185,7 @@ static int count(PyObject *object, Py_ssize_t offset)
     return more != NULL ? 0 : -1;
 }
 
-/* spare.is_spare: 1 if the call may write into the array of its first argument, or -1 with an error. */
+/* buffer_reuse.is_spare: 1 if the call may write into the array of its first argument, or -1 with an error. */
 static int is_spare(PyObject *trace, Py_ssize_t kept, PyObject *program, PyObject *args)
 {
     if (is_none(SLOT(program, HostProgram_.over)) || SLOT(trace, Trace_.over) != args)

@@ -11,7 +11,7 @@ from bodies import Programs, words
 from libraries import library
 
 from jtorch import engine
-from jtorch.engine import cost, policy, spare, stats
+from jtorch.engine import buffer_reuse, cost, policy, stats
 
 jtorch = library("jtorch")
 
@@ -199,7 +199,7 @@ def test_it_is_written_where_it_is(monkeypatch, write):
     if engine.trie.ENGINE_MODE == "hot":
         pytest.skip("calls are held back: a program writes where the memory is, if it can")
     engine.forget()
-    monkeypatch.setattr(spare, "LEAST", 1 << 10)
+    monkeypatch.setattr(buffer_reuse, "LEAST", 1 << 10)
     x, v, i = made(jtorch)
     for _ in range(2):
         write(x, v, i)
@@ -210,7 +210,7 @@ def test_it_is_written_where_it_is(monkeypatch, write):
 
 
 def test_small_tensors_are_copied(monkeypatch):
-    monkeypatch.setattr(spare, "LEAST", 1 << 18)
+    monkeypatch.setattr(buffer_reuse, "LEAST", 1 << 18)
     given, before = made(jtorch), stats.counters.overwritten
     for write in writes:
         write(*given)

@@ -94,14 +94,14 @@ def test_what_nobody_holds_is_let_go_of_on_the_way(run_python):
     """A deferred chain takes no more memory than a chain run call by call."""
     printed = run_python(BEGINNING + """
 import weakref
-from jtorch.engine import alike, one_by_one
+from jtorch.engine import alike, interpreter
 alike.stretches = lambda path: [path]       # else turns that are alike become programs
-alive, most, run = [], [0], one_by_one._run
+alive, most, run = [], [0], interpreter._run
 def watched(s, values, *rest):
     run(s, values, *rest)
     alive.extend(weakref.ref(v.array) for v in values[s.first:s.first + len(s.outs)])
     most[0] = max(most[0], sum(ref() is not None for ref in alive))
-one_by_one._run = watched
+interpreter._run = watched
 x = torch.ones(4, device="cuda")
 kept = x * 2
 y = kept

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from jax import lax
 
 from jtorch.engine import families, policy
+from jtorch.engine.affine_sizes import AffineSizes
 from jtorch.engine.host import Plan, Unsupported, trace
 from jtorch.engine.host.sizes import Size, Unknowns
-from jtorch.engine.span import Span
 
 ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, max, min]
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
@@ -137,21 +137,21 @@ def test_a_loop_over_an_open_size_is_refused():
 
 
 def test_lines():
-    line = Span.through((2, 5, 3, 7), (4, 5, 7, 9))
+    line = AffineSizes.through((2, 5, 3, 7), (4, 5, 7, 9))
     assert line.unknowns_of((2, 5, 3, 7)) == (2,) and line.unknowns_of((20, 5, 39, 25)) == (20,)
     assert line.unknowns_of((20, 5, 39, 26)) is None and line.unknowns_of((20, 6, 39, 25)) is None
-    assert Span.through((2, 3), (4, 6)) is None
-    assert Span.through((2, 3, 1), (4, 6, 2)).unknowns_of((6, 9, 3)) == (3,)
-    assert Span.through((2, 3), (2, 3)) is None
+    assert AffineSizes.through((2, 3), (4, 6)) is None
+    assert AffineSizes.through((2, 3, 1), (4, 6, 2)).unknowns_of((6, 9, 3)) == (3,)
+    assert AffineSizes.through((2, 3), (2, 3)) is None
 
 
 def test_planes():
-    plane = Span.through((16, 3, 7, 10), (16, 5, 7, 12), (16, 5, 8, 13))
+    plane = AffineSizes.through((16, 3, 7, 10), (16, 5, 7, 12), (16, 5, 8, 13))
     assert plane.at == (1, 2) and plane.unknowns_of((16, 20, 30, 50)) == (20, 30)
     assert plane.unknowns_of((16, 20, 30, 51)) is None and plane.unknowns_of((17, 20, 30, 50)) is None
     assert all(plane.unknowns_of(p) is not None for p in plane.points((4, 9)))
-    assert Span.through((1, 2), (2, 3), (3, 4)) is None        # The points lie on a line.
-    space = Span.through((9, 8, 7, 24), *plane.points((4, 9)))
+    assert AffineSizes.through((1, 2), (2, 3), (3, 4)) is None        # The points lie on a line.
+    space = AffineSizes.through((9, 8, 7, 24), *plane.points((4, 9)))
     assert space is None or space.unknowns_of((9, 8, 7, 24)) is not None
 
 

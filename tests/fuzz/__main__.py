@@ -85,7 +85,7 @@ def _work(given: argparse.Namespace) -> None:
     from programs import Pair, run
     torch, jtorch = library("torch"), library("jtorch")
     policy = importlib.import_module("jtorch.engine.policy")
-    importlib.import_module("jtorch.engine.spare").LEAST = 0        # Small arrays are overwritten too.
+    importlib.import_module("jtorch.engine.buffer_reuse").LEAST = 0        # Small arrays are overwritten too.
     gc.collect()
     gc.freeze()         # Frozen objects of the imports slow no collection down.
     started, kinds = time.time(), collections.Counter()

@@ -33,7 +33,7 @@ class Part(NamedTuple):
                      kernel_of(call, tuple([avals[k] for k in self.takes])), first)
 
 
-def handed_on(pieces: list[list[State]], free: int) -> tuple[list[list[State]], list[Aval]]:
+def pass_residuals(pieces: list[list[State]], free: int) -> tuple[list[list[State]], list[Aval]]:
     """Return the pieces with calls that hand residuals on, and the avals of the residuals.
 
     The residuals have slots from ``free`` on.

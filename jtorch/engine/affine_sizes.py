@@ -1,4 +1,4 @@
-"""Spans: tuples of integers that depend linearly on a few unknowns, as the points of a line, a plane or a space do."""
+"""Affine sizes: tuples of integers that depend linearly on a few unknowns, as the points of a line, a plane or a space do."""
 from __future__ import annotations
 
 from itertools import combinations
@@ -7,7 +7,7 @@ from operator import mul, sub
 from jtorch.engine import policy
 
 
-class Span:
+class AffineSizes:
     """Tuples of integers in which each integer is a ``start`` plus a sum of ``steps`` times unknowns.
 
     The unknowns are some of the integers themselves.
@@ -19,7 +19,7 @@ class Span:
         self.at, self.rows = at, rows       # The positions of the unknowns, and (start, steps) of each integer.
 
     @classmethod
-    def through(cls, *points: tuple[int, ...]) -> Span | None:
+    def through(cls, *points: tuple[int, ...]) -> AffineSizes | None:
         """Return the smallest span through these points, which are one more than its unknowns.
 
         Return None if the steps would not be integers.

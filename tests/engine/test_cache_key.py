@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import jtorch as torch
-from jtorch.engine import aval_of, call_of, names
-from jtorch.engine.names import name_of
+from jtorch.engine import aval_of, cache_key, call_of
+from jtorch.engine.cache_key import name_of
 from jtorch.engine.values import CPU
 from jtorch.ops.registry import NUMBERS, OPS, T, freeze
 
@@ -81,12 +81,12 @@ def package(tmp_path, monkeypatch):
     for name in ("ops/a.py", "b.py"):
         (tmp_path / name).write_text("x = 1\n")
         os.utime(tmp_path / name, (1000, 1000))
-    monkeypatch.setattr(names, "PACKAGE", tmp_path)
+    monkeypatch.setattr(cache_key, "PACKAGE", tmp_path)
     return tmp_path
 
 
 def test_sources_are_part_of_a_name(package):
-    whole = names._sources.__wrapped__
+    whole = cache_key._sources.__wrapped__
     first = whole()
     assert whole() == first is not None
     (package / "ops" / "a.py").write_text("x = 2\n")
@@ -96,11 +96,11 @@ def test_sources_are_part_of_a_name(package):
 
 def test_sources_that_changed_after_the_start_have_none(package):
     (package / "b.py").write_text("x = 1\n")
-    later = names._begun + 60
+    later = cache_key._begun + 60
     os.utime(package / "b.py", (later, later))
-    assert names._sources.__wrapped__() is None
+    assert cache_key._sources.__wrapped__() is None
 
 
 def test_a_package_without_sources_has_none(tmp_path, monkeypatch):
-    monkeypatch.setattr(names, "PACKAGE", tmp_path)
-    assert names._sources.__wrapped__() is None
+    monkeypatch.setattr(cache_key, "PACKAGE", tmp_path)
+    assert cache_key._sources.__wrapped__() is None

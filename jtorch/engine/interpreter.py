@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jtorch.engine.parallel_compilation import compile_missing
 from jtorch.engine.program import naming_line
-from jtorch.engine.side_by_side import compile_missing
 from jtorch.engine.values import CPU, Value, aval_of, zero_stride_array
 
 if TYPE_CHECKING:
