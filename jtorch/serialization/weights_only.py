@@ -120,6 +120,10 @@ _CALLS: dict[Any, Callable] = {
 _HASHING = (OrderedDict, Counter, set)
 
 
+# Names of nested tensors that are allowed, too. Their module is imported for a file that has them.
+_NESTED = {f"torch.nested._internal.nested_tensor.{name}" for name in ("NestedTensor", "_rebuild_njt")}
+
+
 @cache
 def allowed() -> dict[str, Any]:
     """Return the objects that are allowed by default, by their names in checkpoints."""
@@ -129,8 +133,6 @@ def allowed() -> dict[str, Any]:
         "torch.device": device_class, "_codecs.encode": _encode, "builtins.bytearray": bytearray, "builtins.set": set,
         "builtins.complex": complex, "torch.storage.UntypedStorage": names.UntypedStorage,
         "torch._tensor._rebuild_from_type_v2": rebuild._rebuild_from_type_v2}
-    from jtorch.nested._internal.nested_tensor import ALLOWED
-    found |= {f"torch.nested._internal.nested_tensor.{thing.__name__}": thing for thing in ALLOWED}
     found |= {f"torch.{name}": dtype for name, dtype in ALL.items()}
     found |= {f"torch.{name}": kind for name, kind in names.STORAGE_TYPES.items()}
     return found | {f"torch._utils.{name}": f for name, f in rebuild.FUNCTIONS.items()}
@@ -145,7 +147,7 @@ def unsafe_globals(pickled: bytes) -> list[str]:
             found.add(".".join(names.python3_name(*str(arg).split(" ", 1))))
         elif opcode.code.encode("latin1") not in _OPERATIONS:
             raise UnpicklingError(f"Unsupported operand {ord(opcode.code)}")
-    return sorted(found - allowed().keys() - _users().keys())
+    return sorted(found - allowed().keys() - _NESTED - _users().keys())
 
 
 # -- the unpickler ----------------------------------------------------------------------------------------------------
@@ -224,6 +226,9 @@ class Unpickler:
             self.stack.append(allowed()[path])
         elif path in self.users:
             self.stack.append(self.users[path])
+        elif path in _NESTED:
+            from jtorch.nested._internal import nested_tensor
+            self.stack.append(getattr(nested_tensor, name))
         else:
             path = path.removeprefix("builtins.")
             raise UnpicklingError(f"Unsupported global: GLOBAL {path} was not an allowed global by default. Please use "

@@ -122,15 +122,10 @@ def nested_tensor_from_jagged(values: Tensor, offsets: Tensor | None = None, len
     if offsets is None:
         if lengths is None:
             raise RuntimeError("nested_tensor_from_jagged(): At least one of offsets or lengths is required.")
-        offsets, lengths = _offsets_of(lengths), None
+        offsets, lengths = made_of.offsets_of(lengths), None
     if jagged_dim is not None and jagged_dim < 1:
         raise ValueError(f"Expected jagged_dim >=1, but got {jagged_dim}.")
     return made_of.nested_view_from_values_offsets_lengths(values, offsets, lengths, jagged_dim or 1, min_seqlen, max_seqlen)
-
-
-def _offsets_of(lengths: Any) -> Any:
-    ends = functions.cumsum(lengths, 0)
-    return functions.cat([functions.zeros_like(ends[:1]) if len(ends) else functions.zeros(1, dtype=ends.dtype), ends])
 
 
 def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: layout_class = strided) -> Tensor:
@@ -186,7 +181,7 @@ def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
     if mask.layout is not strided:
         raise RuntimeError(f"torch.nested.masked_select requires a strided mask, given: {mask.layout}")
     lengths = mask.expand(tensor.shape).sum(tensor.dim() - 1).reshape(-1)
-    return made_of.nested_view_from_values_offsets(functions.masked_select(tensor, mask), _offsets_of(lengths))
+    return made_of.nested_view_from_values_offsets(functions.masked_select(tensor, mask), made_of.offsets_of(lengths))
 
 
 def to_padded_tensor(input: Tensor, padding: float, output_size: Sequence[int] | None = None, out: Any = None) -> Tensor:

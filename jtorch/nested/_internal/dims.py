@@ -5,13 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jtorch.nested._internal.nested_tensor import NestedTensor
-
-
-def canonical(ndim: int, dim: int) -> int:
-    """Return a dim counted from the front. Raise PyTorch's IndexError if it is out of range."""
-    if not -ndim <= dim < ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
-    return dim % ndim
+from jtorch.ops.check import wrap_dim
 
 
 def inner(nt: NestedTensor, dim: int) -> int:
@@ -21,7 +15,7 @@ def inner(nt: NestedTensor, dim: int) -> int:
 
 def plain_dim(nt: NestedTensor, dim: int, name: str, ndim: int | None = None) -> int:
     """Return the values' dim for one that is neither the batch nor ragged."""
-    wrapped = canonical(nt.dim() if ndim is None else ndim, dim)
+    wrapped = wrap_dim(dim, nt.dim() if ndim is None else ndim)
     if wrapped == nt._ragged_idx and ndim is None:
         raise RuntimeError(f"{name}(): not supported for NestedTensor on ragged dim")
     if wrapped == 0:
@@ -31,7 +25,7 @@ def plain_dim(nt: NestedTensor, dim: int, name: str, ndim: int | None = None) ->
 
 def kinds(nt: NestedTensor, dims: Iterable[int]) -> tuple[list[int], bool, bool, bool]:
     """Return the values' dims, and whether the dims have the batch, the ragged one, and others."""
-    wrapped = [canonical(nt.dim(), d) for d in dims]
+    wrapped = [wrap_dim(d, nt.dim()) for d in dims]
     found = list(dict.fromkeys(inner(nt, d) for d in wrapped))
     return found, 0 in wrapped, nt._ragged_idx in wrapped, any(d not in (0, nt._ragged_idx) for d in wrapped)
 

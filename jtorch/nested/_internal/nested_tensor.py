@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jtorch._api import functions as torch
+from jtorch._api import nn_functions as functional
 from jtorch._api.creation import tensor as make_tensor
 from jtorch._base.layout import jagged
 from jtorch._base.size import Size
@@ -257,7 +258,6 @@ def _rebuild_njt(constructor_kwargs: dict[str, Any]) -> NestedTensor:
 
 
 _rebuild_njt.rebuilds = _rebuild_njt        # type: ignore[attr-defined]    # It makes tensors from checkpoints.
-ALLOWED = (NestedTensor, _rebuild_njt)      # names that checkpoints may have
 
 
 def values_of(x: Any) -> Any:
@@ -271,6 +271,11 @@ def buffer_from_jagged(jagged: NestedTensor) -> Tensor:
 
 
 # ---------------------------------------------------------------- making nested tensors
+
+def offsets_of(lengths: Tensor) -> Tensor:
+    """Return where components of these lengths begin and the last one ends."""
+    return functional.pad(torch.cumsum(lengths, 0), (1, 0))
+
 
 def nested_view_from_values_offsets(values: Tensor, offsets: Tensor, ragged_idx: int = 1, min_seqlen: int | None = None,
                                     max_seqlen: int | None = None) -> NestedTensor:
@@ -293,8 +298,7 @@ def jagged_from_list(tensors: Sequence[Tensor], offsets: Tensor | None, dtype: A
     sizes = [t.shape[ragged_idx - 1] for t in tensors]
     values = torch.cat(list(tensors), ragged_idx - 1).to(device=device, dtype=dtype)
     if offsets is None:
-        offsets = torch.cat([make_tensor([0], device=values.device),
-                             torch.cumsum(make_tensor(sizes, device=values.device, dtype=_INT64), 0)])
+        offsets = offsets_of(make_tensor(sizes, device=values.device, dtype=_INT64))
     return NestedTensor(values, offsets, _ragged_idx=ragged_idx,
                         _metadata_cache={"min_seqlen": min(sizes), "max_seqlen": max(sizes)}), offsets
 

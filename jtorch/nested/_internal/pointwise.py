@@ -4,9 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jtorch._api import functions as torch
 from jtorch.nested._internal import dims, nested_int
-from jtorch.nested._internal.nested_tensor import NestedTensor, values_of
+from jtorch.nested._internal.nested_tensor import NestedTensor, offsets_of, values_of
 from jtorch.nested._internal.padding import from_padded
 from jtorch.tensor import Tensor
 
@@ -90,11 +89,6 @@ def moved(input: NestedTensor, values: Tensor) -> NestedTensor:
     return NestedTensor(values, offsets, lengths=lengths, _ragged_idx=input._ragged_idx, _metadata_cache=known)
 
 
-def clone(func: Callable, input: NestedTensor, *args: Any, memory_format: Any = None, **kwargs: Any) -> NestedTensor:
-    """Copy a nested tensor."""
-    return input._like(func(input._values, *args, **kwargs))
-
-
 def contiguous(func: Callable, input: NestedTensor, *args: Any, **kwargs: Any) -> NestedTensor:
     """Return a nested tensor without holes and with contiguous values."""
     if input._lengths is None:
@@ -111,5 +105,4 @@ def masked_select(func: Callable, input: NestedTensor, mask: NestedTensor) -> Ne
         raise RuntimeError("masked_select only support 2-D selections currently")
     if input._size != mask._size:
         raise RuntimeError(f"Mask with shape {mask.shape} is not compatible with input's shape {input.shape}")
-    counts = torch.cat([torch.zeros(1, dtype=input._offsets.dtype, device=input.device), torch.cumsum(mask._values, 0)])
-    return NestedTensor(func(input._values, mask._values), counts[input._offsets])
+    return NestedTensor(func(input._values, mask._values), offsets_of(mask._values)[input._offsets])

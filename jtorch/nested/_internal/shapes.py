@@ -7,7 +7,8 @@ from typing import Any
 
 from jtorch._api import functions as torch
 from jtorch.nested._internal import dims
-from jtorch.nested._internal.nested_tensor import NestedTensor
+from jtorch.nested._internal.nested_tensor import NestedTensor, offsets_of
+from jtorch.ops.check import wrap_dim
 from jtorch.tensor import Tensor
 
 
@@ -17,7 +18,7 @@ def _sizes(size: tuple) -> tuple:
 
 def transpose(func: Callable, input: NestedTensor, dim0: int, dim1: int) -> NestedTensor:
     """Swap two dims other than the batch; the ragged one may be among them."""
-    a, b = (dims.canonical(input.dim(), d) for d in (dim0, dim1))
+    a, b = (wrap_dim(d, input.dim()) for d in (dim0, dim1))
     r = input._ragged_idx
     if r not in (a, b):
         for d in (a, b):
@@ -34,7 +35,7 @@ def permute(func: Callable, input: NestedTensor, *order: Any) -> NestedTensor:
     if len(order) != input.dim():
         raise ValueError(f"permute(): number of dimensions in the tensor input ({input.dim()}) does not match the length of the "
                          f"desired ordering of dimensions ({len(order)}).")
-    found = [dims.canonical(input.dim(), d) for d in order]
+    found = [wrap_dim(d, input.dim()) for d in order]
     if len(set(found)) != len(found):
         raise ValueError("permute(): duplicate dims are not allowed.")
     if input._lengths is not None:
@@ -77,7 +78,6 @@ def unflatten(func: Callable, input: NestedTensor, dim: int, sizes: Sequence[int
 def unsqueeze(func: Callable, input: NestedTensor, dim: int) -> NestedTensor:
     """Insert a dim of size 1 behind the batch."""
     at = dims.plain_dim(input, dim, "unsqueeze", ndim=input.dim() + 1)
-    at = dims.canonical(input.dim() + 1, dim) - 1
     return input._like(torch.unsqueeze(input._values, at), input._ragged_idx + (at <= input._ragged_idx - 1))
 
 
@@ -105,7 +105,7 @@ def expand_as(func: Callable, input: Any, other: Any) -> Any:
 
 def select(func: Callable, input: NestedTensor, dim: int, index: int) -> Any:
     """Return a component, or the nested tensor of one index of another dim."""
-    if dims.canonical(input.dim(), dim) == 0:
+    if wrap_dim(dim, input.dim()) == 0:
         return unbind(func, input)[index]
     at = dims.plain_dim(input, dim, "select")
     if input._lengths is not None:
@@ -165,13 +165,12 @@ def split(func: Callable, input: NestedTensor, split_size_or_sections: Any, dim:
 def chunk(func: Callable, input: NestedTensor, chunks: int, dim: int = 0) -> Any:
     """Divide a dim other than the ragged one into chunks; the chunks of the batch have components of their own."""
     dims.expect_contiguous("chunk_default(self: jt, chunks: any, dim: any?)", self=input)
-    if dims.canonical(input.dim(), dim) != 0:
+    if wrap_dim(dim, input.dim()) != 0:
         at = dims.plain_dim(input, dim, "chunk")
         return tuple(input._like(part) for part in torch.chunk(input._values, chunks, at))
     parts = torch.chunk(torch.diff(input._offsets), chunks)
     values = torch.split(input._values, [int(n.sum().item()) for n in parts])
-    zero = input._offsets[:1] * 0
-    return tuple(NestedTensor(v, torch.cat([zero, torch.cumsum(n, 0)])) for v, n in zip(values, parts, strict=True))
+    return tuple(NestedTensor(v, offsets_of(n)) for v, n in zip(values, parts, strict=True))
 
 
 def cat(func: Callable, tensors: Any, dim: int = 0) -> NestedTensor:
@@ -191,7 +190,7 @@ def stack(func: Callable, tensors: Any, dim: int = 0) -> NestedTensor:
             raise RuntimeError("stack(): expected all nested tensors to have the same dim")
         if not dims.matches(t, first._size):
             raise RuntimeError("stack(): expected all nested tensors to have the same nested structure")
-    at = dims.canonical(first.dim() + 1, dim)
+    at = wrap_dim(dim, first.dim() + 1)
     dims.plain_dim(first, at, "stack", ndim=first.dim() + 1)
     if at == first._ragged_idx:
         raise RuntimeError("stack(): not supported for NestedTensor on ragged dim")
