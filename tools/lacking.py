@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from jtorch._base.not_built import NotBuilt, NotBuiltMeta
+from jtorch._base.not_built import BUILT, NotBuilt, NotBuiltMeta
 from jtorch._import_hook import install
 from jtorch._library.aten import function_of, schemas
 from tools.pages import write_or_check
@@ -111,7 +111,8 @@ class Table:
             above = _prefix(path.rpartition(".")[0], self.refused)
             if above is None or _advice(own.__doc__ or "") != _advice(self.refused[above]):
                 self.refused[path] = own.__doc__ or ""
-            answers = sorted(n for n, thing in vars(own).items() if n[0] != "_" and not isinstance(thing, ModuleType))
+            answers = {n for n, thing in vars(own).items() if n[0] != "_" and not isinstance(thing, ModuleType)}
+            answers = sorted(answers.union(*BUILT.get(path.removeprefix("torch."), ())[:1]))
             self.extra.update({path: answers} if answers else {})
         else:
             self._add_names(path, own)

@@ -49,7 +49,7 @@ _NOT_LISTED = frozenset("""
 _NO_TENSORS = {      # maps a kind of tensors that jtorch lacks to (advice, names of its functions)
     "nested": ("torch.nn.utils.rnn.pad_sequence makes a batch of sequences of different lengths",
                ("_nested_compute_contiguous_strides_offsets", "_nested_view_from_buffer", "_nested_tensor_from_mask")),
-    "quantized": ("torch.bfloat16 halves memory",
+    "quantized": ("torch.ao.quantization.quantize_dynamic quantizes a model's weights",
                   ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic", "empty_quantized",
                    "_make_per_tensor_quantized_tensor", "fused_moving_avg_obs_fake_quant")),
 }

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 from jtorch.dtype import dtype
 
-_QUANTIZED = "quantized tensors are not built; torch.bfloat16 halves memory"
+_QUANTIZED = "quantized tensors are not built; torch.ao.quantization.quantize_dynamic quantizes a model's weights"
 _NARROW = "PyTorch's elements of less than a byte are not built; torch.int8 and torch.uint8 are"
 
 

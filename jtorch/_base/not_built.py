@@ -4,6 +4,7 @@ So a program may import such a module and ask ``is_available()``. Using more of 
 """
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -15,7 +16,7 @@ class NotBuiltError(NotImplementedError, AttributeError):
 
 
 _SPREAD = "In one process, jax.sharding spreads a computation over several devices."
-_QUANTIZED = "Quantized tensors are not built; torch.bfloat16 halves memory."
+_QUANTIZED = "torch.ao.quantization.quantize_dynamic is there; torch.bfloat16 halves memory."
 _CHECKPOINTS = "torch.distributed.checkpoint.save and load keep what ranks share; state_dict.get_model_state_dict gives it whole."
 _GRAPHS = "There is no graph of a module to work on; jax.make_jaxpr of a function that calls it gives JAX's."
 _PARTS = "There is no graph of forward and backward to split; torch.compile and the engine compile both."
@@ -39,9 +40,15 @@ MODULES = {
     "quantization": _QUANTIZED,
     "ao": _QUANTIZED,
     "ao.nn": _QUANTIZED,
+    "ao.nn.quantized": _QUANTIZED,
+    "ao.nn.quantized.dynamic": _QUANTIZED,
     "ao.quantization": _QUANTIZED,
+    "ao.quantization.observer": _QUANTIZED,
+    "ao.quantization.qconfig": _QUANTIZED,
+    "ao.quantization.quantize": _QUANTIZED,
     "ao.pruning": "torch.nn.utils.prune is here.",
     "nn.quantized": _QUANTIZED,
+    "nn.quantized.dynamic": _QUANTIZED,
     "nn.quantizable": _QUANTIZED,
     "nn.qat": _QUANTIZED,
     "nn.intrinsic": _QUANTIZED,
@@ -68,6 +75,24 @@ _ANSWERS: dict[str, dict[str, Any]] = {
     "distributed.rpc": {"is_available": lambda: False},
     "utils.cpp_extension": {"CUDA_HOME": None, "CUDNN_HOME": None, "HIP_HOME": None, "ROCM_HOME": None,
                             "SYCL_HOME": None, "IS_HIP_EXTENSION": False},
+}
+# Maps these modules to the names that work, and the package that has them. It is imported with the first of its names.
+_OBSERVERS = frozenset("""
+    ObserverBase PlaceholderObserver UniformQuantizationObserverBase MinMaxObserver PerChannelMinMaxObserver
+    default_weight_observer default_per_channel_weight_observer default_dynamic_quant_observer default_placeholder_observer
+""".split())
+_QCONFIGS = frozenset("QConfig default_dynamic_qconfig float16_dynamic_qconfig per_channel_dynamic_qconfig".split())
+_QUANTIZING = frozenset("quantize_dynamic propagate_qconfig_ swap_module".split())
+_ALL_OF_QUANTIZATION = _OBSERVERS | _QCONFIGS | _QUANTIZING | {"get_default_dynamic_quant_module_mappings"}
+_QUANTIZED_MODULES = frozenset("Linear LSTM GRU LSTMCell GRUCell RNNCell".split())
+BUILT: dict[str, tuple[frozenset[str], str]] = {
+    "quantization": (_ALL_OF_QUANTIZATION, "_quantized"),
+    "ao.quantization": (_ALL_OF_QUANTIZATION, "_quantized"),
+    "ao.quantization.observer": (_OBSERVERS, "_quantized"),
+    "ao.quantization.qconfig": (_QCONFIGS, "_quantized"),
+    "ao.quantization.quantize": (_QUANTIZING, "_quantized"),
+    "ao.nn.quantized.dynamic": (_QUANTIZED_MODULES, "_quantized"),
+    "nn.quantized.dynamic": (_QUANTIZED_MODULES, "_quantized"),
 }
 # Names that get no placeholder, since packages look for them to see whether PyTorch was built with the feature.
 _ABSENT = {("jtorch.distributed.rpc", "api")}
@@ -115,7 +140,9 @@ class NotBuilt(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or (self.__name__, name) in _ABSENT:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        return placeholder(self.__name__.removeprefix("jtorch."), name)
+        path = self.__name__.removeprefix("jtorch.")
+        names, package = BUILT.get(path, (frozenset(), ""))
+        return getattr(importlib.import_module(f"jtorch.{package}"), name) if name in names else placeholder(path, name)
 
 
 def make_modules() -> None:

@@ -1,4 +1,4 @@
-"""torch.qscheme: the mappings of quantized integers to numbers. Settings use the names; no tensor is quantized."""
+"""torch.qscheme: the mappings of quantized integers to numbers."""
 from __future__ import annotations
 
 
@@ -20,3 +20,4 @@ per_channel_affine = qscheme("per_channel_affine")
 per_tensor_symmetric = qscheme("per_tensor_symmetric")
 per_channel_symmetric = qscheme("per_channel_symmetric")
 per_channel_affine_float_qparams = qscheme("per_channel_affine_float_qparams")
+SCHEMES = (per_tensor_affine, per_channel_affine, per_tensor_symmetric, per_channel_symmetric, per_channel_affine_float_qparams)

@@ -61,7 +61,7 @@ class Known:
         full = f"{at}.{name}"
         if full in self.refused:
             part = self._named_part(full, rest)
-            if part in self.modules or (rest and rest[0] in self.extra.get(full, "").split()):
+            if part in self.modules or self._is_answer(part):
                 return Verdict("here", part)        # an import of the module, or a function of the module that works
             says = next(self.refused[p] for p in (part, *_parents(part)) if p in self.refused)
             return Verdict("device" if full.startswith(DEVICES) else "refused", part, _without_name(says))
@@ -105,7 +105,8 @@ class Known:
     def _is_answer(self, path: str) -> bool:
         """Return whether a name works though its module is refused."""
         module, _, name = path.rpartition(".")
-        return module in self.refused and name in self.extra.get(module, "").split()
+        is_refused = any(parent in self.refused for parent in (module, *_parents(module)))
+        return is_refused and name in self.extra.get(module, "").split()
 
     @cached_property
     def _by_name(self) -> dict[str, list[Statement]]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from jtorch import cuda
 from jtorch._api.flattening import flattened, unflattened
-from jtorch._base.refused import refused
 from jtorch.device import accelerator_type
 from jtorch.device import device as _device
 from jtorch.dtype import dtype as _dtype
@@ -19,6 +18,7 @@ from jtorch.serialization.rebuild import _rebuild_device_tensor_from_numpy as _r
 from jtorch.serialization.rebuild import _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage
 from jtorch.serialization.rebuild import _rebuild_parameter as _rebuild_parameter
 from jtorch.serialization.rebuild import _rebuild_parameter_with_state as _rebuild_parameter_with_state
+from jtorch.serialization.rebuild import _rebuild_qtensor as _rebuild_qtensor
 from jtorch.serialization.rebuild import _rebuild_sparse_tensor as _rebuild_sparse_tensor
 from jtorch.serialization.rebuild import _rebuild_tensor as _rebuild_tensor
 from jtorch.serialization.rebuild import _rebuild_tensor_v2 as _rebuild_tensor_v2
@@ -128,5 +128,3 @@ def _bytes(t: Any) -> int:
     parts = (t._indices(), t._values()) if t.is_sparse else (t,)
     return sum(part.numel() * part.element_size() for part in parts)
 
-
-_rebuild_qtensor = refused("_utils._rebuild_qtensor", "quantized tensors are not there; torch.bfloat16 halves memory")

@@ -1,8 +1,11 @@
-"""Fake quantization: rounding floats to a few steps. See torch.fake_quantize_per_tensor_affine."""
+"""Fake quantization: rounding floats to a few steps. Products with weights of int8."""
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jtorch.ops import check
@@ -98,3 +101,53 @@ def _fake_quantize_learnable_per_channel_affine(input: Tensor, scale: Tensor, ze
     scale, zero = _per_channel(input, scale, zero_point, axis)
     used = jnp.clip(jnp.round(zero), quant_min, quant_max)
     return _learned(input, scale, zero, used, used, quant_min, quant_max, grad_factor)
+
+
+# ---------------------------------------------------------------- products with quantized weights
+
+class Integers(NamedTuple):
+    """A matrix of int8 that stands for ``(values - zero_points) * scales``, with one scale for all rows or one for each."""
+
+    values: jax.Array
+    scales: jax.Array
+    zero_points: jax.Array
+
+
+_LEAST_SCALE = float(np.float32(6.1e-5))        # PyTorch takes no smaller scale.
+_LEVELS = 127       # The greatest level. With 255 the 8-bit products of processors without VNNI overflow.
+
+
+def _dynamic_range(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return the least and the greatest element, with 0 between them, and the distance of two levels, in float64."""
+    low, high = (f(x, initial=0.0).astype(jnp.float64) for f in (jnp.min, jnp.max))
+    scale = (high - low) / lax.optimization_barrier(jnp.float64(_LEVELS))        # XLA multiplies by reciprocals of constants.
+    is_none = 1 / scale.astype(jnp.float32) == jnp.inf
+    factor = jnp.where(is_none, 1, jnp.maximum(_LEAST_SCALE / jnp.where(is_none, 1, scale), 1))
+    return low * factor, high * factor, jnp.where(is_none, 0.1, jnp.maximum(scale, _LEAST_SCALE))
+
+
+def _dynamically(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return ``x`` rounded to integers, less the zero point, and their scale. The range of ``x`` chooses both."""
+    low, high, scale = _dynamic_range(x)
+    from_low, from_high = -low / scale, _LEVELS - high / scale
+    exact = jnp.where(from_low < _LEVELS + high / scale, from_low, from_high)
+    zero_point = jnp.round(jnp.clip(exact, 0, _LEVELS)).astype(jnp.int32)
+    scale = scale.astype(jnp.float32)
+    levels = jnp.round(lax.optimization_barrier(x * lax.optimization_barrier(1 / scale)) + zero_point.astype(jnp.float32))
+    return jnp.clip(levels, 0, 255).astype(jnp.int32) - zero_point, scale
+
+
+def times_integers(x: jax.Array, weight: Integers) -> jax.Array:
+    """Return ``x @ weight.T`` with ``x`` rounded to 7 bits, as PyTorch's kernels for x86 do. The sums are exact."""
+    rounded, scale = _dynamically(x)
+    rows = weight.values.astype(jnp.int32) - jnp.broadcast_to(weight.zero_points[:, None], weight.values.shape)
+    total = lax.dot_general(rounded, rows, (((x.ndim - 1,), (1,)), ((), ())))
+    return total.astype(jnp.float32) * jnp.broadcast_to(scale * weight.scales, total.shape)
+
+
+@op(name="_linear_quantized", function=False, method=False, out=False, differentiable=False, tested=False,
+    not_derived=lambda template: "quantized::linear_dynamic")
+def linear_quantized(input: Tensor, weight: Tensor, scales: Tensor, zero_points: Tensor, bias: Tensor | None):
+    """Return ``input @ weight.T + bias`` for a weight of int8 with its scales. The input is rounded for each call."""
+    made = times_integers(input, Integers(weight, scales, zero_points))
+    return made if bias is None else made + jnp.broadcast_to(bias, made.shape)

@@ -7,7 +7,9 @@ import sys
 from types import FunctionType
 from typing import Any
 
+from jtorch._base.absent_dtypes import AbsentDtype
 from jtorch._base.generator import Generator
+from jtorch._base.qscheme import qscheme
 from jtorch._base.size import Size
 from jtorch._nodes.hooks import RemovableHandle
 from jtorch._storage.untyped import UntypedStorage
@@ -24,13 +26,15 @@ from jtorch.tensor import Parameter, Tensor
 _CLASSIC = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool", "bfloat16", "complex128",
             "complex64")
 STORAGE_CLASSES = {f"{named(name).scalar_name}Storage": named(name) for name in _CLASSIC}
+# Maps the storage classes of quantized tensors to the dtypes of their integers.
+QUANTIZED_CLASSES = {"QInt8Storage": named("int8"), "QUInt8Storage": named("uint8"), "QInt32Storage": named("int32")}
 
 
 class StorageType:
     """Stands for ``torch.FloatStorage`` and similar classes in pickles. See torch.serialization.StorageType."""
 
     def __init__(self, name: str):
-        self._name, self._dtype = name, STORAGE_CLASSES[name]
+        self._name, self._dtype = name, {**STORAGE_CLASSES, **QUANTIZED_CLASSES}[name]
 
     @property
     def dtype(self) -> dtype_class:
@@ -41,8 +45,9 @@ class StorageType:
         return f"StorageType(dtype={self.dtype})"
 
 
-STORAGE_TYPES = {name: StorageType(name) for name in STORAGE_CLASSES}
-STORAGE_OF_DTYPE = {s.dtype: s for s in STORAGE_TYPES.values()}
+STORAGE_TYPES = {name: StorageType(name) for name in (*STORAGE_CLASSES, *QUANTIZED_CLASSES)}
+STORAGE_OF_DTYPE = {dtype: STORAGE_TYPES[name] for name, dtype in STORAGE_CLASSES.items()}
+QUANTIZED_STORAGE_OF = {dtype: STORAGE_TYPES[name] for name, dtype in QUANTIZED_CLASSES.items()}
 
 _SPECIAL: dict[Any, tuple[str, str]] = {
     Tensor: ("torch", "Tensor"), Parameter: ("torch.nn.parameter", "Parameter"), Buffer: ("torch.nn.parameter", "Buffer"),
@@ -84,7 +89,7 @@ def _has(path: str, name: str, thing: Any) -> bool:
 
 def torch_name(thing: Any) -> tuple[str, str] | None:
     """Return the (module, name) in PyTorch of a class, function or dtype of jtorch; None for other objects."""
-    if thing.__class__ is dtype_class:
+    if thing.__class__ in (dtype_class, AbsentDtype, qscheme):
         return "torch", thing.name
     if thing.__class__ is StorageType:
         return "torch", thing._name

@@ -27,10 +27,10 @@ from jtorch.tensor import Parameter, Tensor, alias
 class _Part:
     """A reference to a storage from a tensor of some dtype. It is pickled as a persistent id."""
 
-    __slots__ = ("dtype", "storage")
+    __slots__ = ("dtype", "kind", "storage")
 
-    def __init__(self, storage: Storage, dtype: dtype_class | None):
-        self.storage, self.dtype = storage, dtype
+    def __init__(self, storage: Storage, dtype: dtype_class | None, kind: Any = None):
+        self.storage, self.dtype, self.kind = storage, dtype, kind
 
 
 class Storages:
@@ -47,7 +47,7 @@ class Storages:
         self._check(storage, dtype or uint8)
         key = self._keys.setdefault(id(storage), str(len(self._keys)))
         self.found[int(key)] = storage
-        kind = UntypedStorage if dtype is None else LEGACY[names.STORAGE_OF_DTYPE[dtype]._name]
+        kind = part.kind or (UntypedStorage if dtype is None else LEGACY[names.STORAGE_OF_DTYPE[dtype]._name])
         width = 1 if dtype is None else dtype.itemsize
         return "storage", kind, key, location_tag(UntypedStorage(storage)), storage.aval.nbytes // width
 
@@ -62,6 +62,9 @@ class Storages:
 
 def _storage_for_checkpoint(t: Tensor) -> tuple[Any, dtype_class | None]:
     """Return the storage as a checkpoint refers to it, and the tensor's dtype if it differs from the storage's."""
+    if t.is_quantized:
+        integers = t._storage.aval.dtype
+        return _Part(t._storage, integers, names.QUANTIZED_STORAGE_OF[integers]), None
     if t.dtype in names.STORAGE_OF_DTYPE:
         return _Part(t._storage, t.dtype), None
     return _Part(t._storage, None), t.dtype
@@ -84,6 +87,8 @@ def _reduced(t: Tensor, stored: Stores) -> tuple[Any, tuple]:
         return rebuild._rebuild_device_tensor_from_cpu_tensor, (alias(t).cpu(), t.dtype, str(t.device), t.requires_grad)  # type: ignore[attr-defined]
     if t.device.type == "meta":
         return rebuild._rebuild_meta_tensor_no_storage, (t.dtype, tuple(size), tuple(stride), t.requires_grad)
+    if t.is_quantized:
+        return rebuild._rebuild_qtensor, (stored(t)[0], offset, tuple(size), tuple(stride), t._parameters(), False, OrderedDict())  # type: ignore[attr-defined]
     place: tuple = (offset, tuple(size), tuple(stride), t.requires_grad, OrderedDict())
     storage, dtype = stored(t)
     if dtype is None:
@@ -109,7 +114,7 @@ def reduce_tensor(t: Tensor, stored: Stores = _storage_for_checkpoint) -> tuple[
         parts: tuple = (t.detach() if is_sparse_parameter else alias(t), t.requires_grad, OrderedDict())
         return (rebuild._rebuild_parameter_with_state, (*parts, state)) if state else (rebuild._rebuild_parameter, parts)
     function, args = _reduced(t, stored)
-    if (kind is Tensor or t.layout is not strided) and not state:
+    if (kind is Tensor or t.layout is not strided or t.is_quantized) and not state:
         return function, args
     return rebuild._rebuild_from_type_v2, (function, kind, args, state)
 

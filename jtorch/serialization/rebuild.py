@@ -203,6 +203,16 @@ def _share_view(made: Any, t: Tensor) -> Any:
     return made
 
 
+def _rebuild_qtensor(storage: Any, storage_offset: int, size: Any, stride: Any, quantizer_params: Any, requires_grad: bool,
+                     backward_hooks: Any) -> Tensor:
+    """Return a quantized tensor. Its parameters are a scheme, a scale, a zero point and perhaps a dim."""
+    from jtorch._quantized.tensor import rebuilt
+    dtype = storage.aval.dtype if isinstance(storage, Storage) else getattr(storage, "dtype", None)
+    if dtype is None:
+        raise RuntimeError("A quantized tensor in the checkpoint does not say its dtype")
+    return rebuilt(_tensor(storage, storage_offset, size, stride, dtype, False, None), quantizer_params)
+
+
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
     """Return a parameter of a tensor."""
     if not isinstance(data, Tensor):
@@ -319,12 +329,11 @@ def before_elements() -> Iterator[list[Callable[[], Any]]]:
 
 
 FUNCTIONS = {f.__name__: f for f in (
-    _rebuild_sparse_tensor,
+    _rebuild_sparse_tensor, _rebuild_qtensor,
     _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_parameter, _rebuild_parameter_with_state,
     _rebuild_meta_tensor_no_storage, _rebuild_device_tensor_from_cpu_tensor, _rebuild_device_tensor_from_numpy,
     _rebuild_wrapper_subclass)}
-for _name, _kind in (("qtensor", "quantized"), ("nested_tensor", "nested")):
-    FUNCTIONS[f"_rebuild_{_name}"] = _not_built(_kind)
+FUNCTIONS["_rebuild_nested_tensor"] = _not_built("nested")
 for _name, _function in FUNCTIONS.items():
     names.register(_function, "torch._utils", _name)
 names.register(_rebuild_from_type_v2, "torch._tensor", "_rebuild_from_type_v2")

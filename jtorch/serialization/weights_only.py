@@ -16,6 +16,8 @@ from types import FunctionType
 from typing import Any
 
 from jtorch._base import warned
+from jtorch._base.absent_dtypes import absent
+from jtorch._base.qscheme import SCHEMES
 from jtorch._base.size import Size
 from jtorch.device import device as device_class
 from jtorch.dtype import ALL
@@ -135,6 +137,8 @@ def allowed() -> dict[str, Any]:
         "torch._tensor._rebuild_from_type_v2": rebuild._rebuild_from_type_v2}
     found |= {f"torch.{name}": dtype for name, dtype in ALL.items()}
     found |= {f"torch.{name}": kind for name, kind in names.STORAGE_TYPES.items()}
+    found |= {f"torch.{name}": absent(name) for name in ("qint8", "quint8", "qint32")}
+    found |= {f"torch.{scheme.name}": scheme for scheme in SCHEMES}
     return found | {f"torch._utils.{name}": f for name, f in rebuild.FUNCTIONS.items()}
 
 

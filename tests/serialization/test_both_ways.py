@@ -117,10 +117,12 @@ def test_lazily_conjugated_tensors_are_conjugated():
 
 @NEEDS_TORCH
 @pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
-def test_what_jtorch_does_not_have_is_named():
+@pytest.mark.parametrize("dtype", ["qint8", "quint8", "qint32"])
+def test_quantized_tensors(dtype):
     torch = library("torch")
-    with pytest.raises((NotImplementedError, pickle.UnpicklingError), match="quantized|per_tensor_affine|QInt8Storage"):
-        loaded(library("jtorch"), saved(torch, torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)))
+    given = torch.quantize_per_tensor(torch.tensor([1.0, 0.25]), 0.1, 3, getattr(torch, dtype))
+    made = loaded(library("jtorch"), saved(torch, given))
+    assert (made.dequantize().tolist(), repr(made)) == (given.dequantize().tolist(), repr(given))
 
 
 @NEEDS_TORCH

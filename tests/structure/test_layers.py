@@ -71,6 +71,7 @@ LAYERS = [
     "multiprocessing",
     "utils",
     "nested",           # batches of tensors that differ in a size
+    "_quantized",       # modules with weights of 8 or 16 bits
     "_parallel",        # tensors and modules shared by several processes
     "__config__",       # options of the build
     "_utils",           # this and the next are in compat/: PyTorch's private modules, as far as packages import them
@@ -109,6 +110,7 @@ LATER = {
     ("autograd", "func"): "Jacobians by forward mode, and tangents in batches, are vmap of jvp",
     ("nn", "utils"): "a module that is converted asks for swap_tensors where torch.__future__ says so",
     ("serialization", "nested"): "files may have nested tensors",
+    ("serialization", "_quantized"): "files may have quantized tensors",
     ("serialization", "utils"): "files that the safetensors package writes are read with it",
     ("jit", "export"): "what was traced is saved and loaded as a program of torch.export",
     ("_api", "_aten"): "classes with __torch_dispatch__ are defined rarely",

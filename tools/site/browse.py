@@ -81,6 +81,7 @@ def browser() -> Iterator[Any]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(_found("chromedriver")))
     driver.set_script_timeout(PATIENCE)
+    driver.command_executor.client_config.timeout = PATIENCE + SECONDS
     # The theme stores the colours of the first visit.
     driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": "if (location.host) localStorage.clear()"})
     try:

@@ -21,21 +21,25 @@ from jtorch.tensor import Tensor
 
 
 def run(mode: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor], params: Sequence[Tensor],
-        has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> list[Tensor]:
-    """Return a recurrent network's output and last states. With ``batch_sizes``, the input is packed rows."""
-    if seam.aten is not None and batch_sizes is None:
+        has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool,
+        op: str = "_recurrent") -> list[Tensor]:
+    """Return a recurrent network's output and last states. With ``batch_sizes``, the input is packed rows.
+
+    ``op`` is the op of the time loops: ``_recurrent_quantized`` takes weights of int8 and has no gradients.
+    """
+    if seam.aten is not None and batch_sizes is None and op == "_recurrent":
         given = hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
         seen = seam.aten.recurrent(mode, lambda: run(mode, input, None, *given), input, *given)
         if seen is not None:
             return seen
     masks = _masks(input, batch_sizes, hx[0], num_layers, dropout, bidirectional, batch_first) if dropout and train else []
     if batch_sizes is None:
-        made = _run(mode, input, None, hx, params, masks, has_biases, num_layers, dropout, bidirectional, batch_first)
+        made = _run(op, mode, input, None, hx, params, masks, has_biases, num_layers, dropout, bidirectional, batch_first)
         return [made[0].transpose(0, 1), *made[1:]] if batch_first else made     # This is a view, as in PyTorch.
     order = Order(batch_sizes._numpy_copy(), input.device)
     valid = from_host(order.place >= 0, input.device)
     padded, *masks = [order.pad(x) for x in (input, *masks)]
-    out = _run(mode, padded, valid, hx, params, masks, has_biases, num_layers, dropout, bidirectional, batch_first=False)
+    out = _run(op, mode, padded, valid, hx, params, masks, has_biases, num_layers, dropout, bidirectional, batch_first=False)
     return [order.pack(out[0]), *out[1:]]
 
 
@@ -47,14 +51,14 @@ def _masks(input: Tensor, batch_sizes: Tensor | None, h: Tensor, num_layers: int
     return [_mask(input, shape, dropout) for _ in range(num_layers - 1)]
 
 
-def _run(mode: str, input: Tensor, valid: Tensor | None, hx, params, masks, has_biases: bool, num_layers: int, dropout: float,
-         bidirectional: bool, batch_first: bool) -> list[Tensor]:
+def _run(op: str, mode: str, input: Tensor, valid: Tensor | None, hx, params, masks, has_biases: bool, num_layers: int,
+         dropout: float, bidirectional: bool, batch_first: bool) -> list[Tensor]:
     given = [input, *hx, *params, *masks, *([] if valid is None else [valid])]
     marks = (T, (T,) * len(hx), (T,) * len(params), (T,) * len(masks), None if valid is None else T)
     statics = (mode, has_biases, num_layers, bidirectional, batch_first, freeze(float(dropout)))
-    made = call(call_of(OPS["_recurrent"], (*marks, *statics)), given)
+    made = call(call_of(OPS[op], (*marks, *statics)), given)
     n = 1 + len(hx)
-    if not grad_mode.grad or grad_mode.inference or not any(requires_grad(t) for t in given):
+    if op != "_recurrent" or not grad_mode.grad or grad_mode.inference or not any(requires_grad(t) for t in given):
         return made[:n]
     path = made[n:]
     return call(call_of(OPS["_recurrent_solved"], (*marks, (T,) * len(path), *statics)), [*given, *path])

@@ -18,6 +18,7 @@ from jax import lax
 
 from jtorch.ops import arrival, check, promotion
 from jtorch.ops.facts import Saves
+from jtorch.ops.quantize import Integers, times_integers
 from jtorch.ops.registry import Tensor, op
 
 State = tuple[jax.Array, ...]       # (h,) or (h, c)
@@ -100,8 +101,8 @@ CELLS = {"lstm": Cell(False, 1, _lstm_activate, _lstm_combine, _lstm_back),
 class Weights(NamedTuple):
     """The parameters of one layer in one direction; ``hr`` projects the hidden state."""
 
-    ih: jax.Array
-    hh: jax.Array
+    ih: jax.Array | Integers
+    hh: jax.Array | Integers
     b_ih: jax.Array | None = None
     b_hh: jax.Array | None = None
     hr: jax.Array | None = None
@@ -114,8 +115,10 @@ class Path(NamedTuple):
     kept: State
 
 
-def _times(x: jax.Array, weight: jax.Array) -> jax.Array:
+def _times(x: jax.Array, weight: jax.Array | Integers) -> jax.Array:
     """Return ``x @ weight.T``."""
+    if isinstance(weight, Integers):
+        return times_integers(x, weight)
     return lax.dot_general(x, weight, (((x.ndim - 1,), (1,)), ((), ())))
 
 
@@ -149,14 +152,19 @@ def _run(mode: str, reverse: bool, x: jax.Array, start: State, w: Weights, valid
 
     def step(state, inputs):
         from_input, now = inputs
-        kept = cell.activate(_sums(cell, w, from_input, state[0]), state)
+        kept = cell.activate(_sums(cell, w, from_input, _counted(now, state[0], w.hh)), state)
         new = cell.combine(kept, state)
         if w.hr is not None:
             new = (_times(new[0], w.hr), *new[1:])
         new = _select(now, new, state)
         return new, Path(new, kept)
 
-    return lax.scan(step, start, (_from_input(cell, w, x), valid), reverse=reverse)[1]
+    return lax.scan(step, start, (_from_input(cell, w, _counted(valid, x, w.ih)), valid), reverse=reverse)[1]
+
+
+def _counted(valid: jax.Array | None, x: jax.Array, weight: jax.Array | Integers) -> jax.Array:
+    """Return ``x`` with 0 in rows of padding for a weight of integers, since all rows choose the scale."""
+    return _select(valid, x, jnp.zeros_like(x)) if isinstance(weight, Integers) else x
 
 
 def _before(states: State, start: State, reverse: bool) -> State:
@@ -243,8 +251,9 @@ class Network(NamedTuple):
         return 2 if self.bidirectional else 1
 
 
-def _weights(net: Network, params: list[jax.Array], projected: bool) -> list[Weights]:
+def _weights(net: Network, params: list[jax.Array], hx: list[jax.Array]) -> list[Weights]:
     """Return the parameters by layer and direction."""
+    projected = len(hx) == 2 and hx[0].shape[2] != hx[1].shape[2]
     size = 2 + 2 * net.has_biases + projected
     expected = size * net.num_layers * net.directions
     check.require(len(params) == expected, f"{net.mode}: expected {expected} parameters, got {len(params)}")
@@ -256,11 +265,17 @@ def _weights(net: Network, params: list[jax.Array], projected: bool) -> list[Wei
     return made
 
 
-def _network(net: Network, input, hx: list, params: list, masks: list, valid, layer: Callable) -> list[jax.Array]:
+def _quantized_weights(net: Network, params: list[jax.Array]) -> list[Weights]:
+    """Return the parameters by layer and direction. Each matrix of integers is followed by its scales and zero points."""
+    groups = [params[k:k + 8] for k in range(0, len(params), 8)]
+    return [Weights(Integers(*g[:3]), Integers(*g[3:6]), g[6], g[7]) for g in groups]
+
+
+def _network(net: Network, input, hx: list, weights: list[Weights], masks: list, valid, layer: Callable) -> list[jax.Array]:
     """Return the output, with time first, and the last states. ``layer(x, start, weights, reverse)`` returns a ``Path``."""
     x = jnp.swapaxes(input, 0, 1) if net.batch_first else input
     check.require(x.shape[0] > 0, "Expected sequence length to be larger than 0 in RNN")
-    weights, last = _weights(net, params, len(hx) == 2 and hx[0].shape[2] != hx[1].shape[2]), []
+    last = []
     for number in range(net.num_layers):
         made = []
         for direction in range(net.directions):
@@ -286,7 +301,22 @@ def recurrent(input: Tensor, hx: list[Tensor], params: list[Tensor], masks: list
     def layer(x, start, w, reverse):
         paths.append(_run(mode, reverse, x, start, w, valid))
         return paths[-1]
-    return [*_network(net, input, hx, params, masks, valid, layer), *jax.tree.leaves(paths)]
+    return [*_network(net, input, hx, _weights(net, params, hx), masks, valid, layer), *jax.tree.leaves(paths)]
+
+
+@op(name="_recurrent_quantized", function=False, method=False, out=False, tested=False, differentiable=False, loops=True,
+    not_derived=lambda template: "aten::quantized_lstm")
+def recurrent_quantized(input: Tensor, hx: list[Tensor], params: list[Tensor], masks: list[Tensor], valid: Tensor | None,
+                        mode: str, has_biases: bool, num_layers: int, bidirectional: bool, batch_first: bool, dropout: float):
+    """Run a recurrent network with weights of int8, and return its output and last states.
+
+    At each step the state is rounded to integers, and the input once for all steps.
+    """
+    net = Network(mode, has_biases, num_layers, bidirectional, batch_first, dropout)
+
+    def layer(x, start, w, reverse):
+        return _run(mode, reverse, x, start, w, valid)
+    return _network(net, input, hx, _quantized_weights(net, params), masks, valid, layer)
 
 
 def _name(template: tuple) -> str:
@@ -327,7 +357,7 @@ def recurrent_solved(input: Tensor, hx: list[Tensor], params: list[Tensor], mask
     def layer(x, start, w, reverse):
         path = Path(*jax.tree.unflatten(one, [next(left) for _ in range(one.num_leaves)]))
         return _solved(mode, reverse, x, start, w, valid, path)
-    return _network(net, input, hx, params, masks, valid, layer)
+    return _network(net, input, hx, _weights(net, params, hx), masks, valid, layer)
 
 
 # ---------------------------------------------------------------- recurrent cells
