@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._nodes import tangents
 
 
@@ -285,7 +285,7 @@ def tensor_str(t, *, indent: int = 0, tensor_contents: str | None = None) -> str
 
 def str_of_samples(value: Any) -> str:
     """Return the ``repr`` of a tensor that holds all samples of a ``vmap``."""
-    inside = textwrap.indent(repr(seam.wrap(value.array.value)), "    ")
+    inside = textwrap.indent(repr(late_bindings.wrap(value.array.value)), "    ")
     return f"BatchedTensor(lvl={value.array.level.depth}, bdim=0, value=\n{inside}\n)"
 
 

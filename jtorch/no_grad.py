@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch import speedups
-from jtorch._base import seam, warned
+from jtorch._base import late_bindings, warned
 from jtorch.device import choose_devices, chosen_devices
 
 
@@ -34,7 +34,7 @@ mode = current = _Mode()        # It has two names because some parameters are c
 
 def _other_modes() -> list[tuple[Callable[[], Any], Callable[[Any], None]]]:
     """Return pairs of functions that get and set the modes of other files."""
-    return [(chosen_devices, choose_devices), *seam.modes]
+    return [(chosen_devices, choose_devices), *late_bindings.modes]
 
 
 class Modes:

@@ -21,7 +21,7 @@ from jtorch._api.scalars import integer_of, number_of
 from jtorch._api.sizes import size_of
 from jtorch._backward.view_history import edge_of, start_history
 from jtorch._backward.view_history import requires_grad as _requires_grad
-from jtorch._base import generator, seam
+from jtorch._base import generator, late_bindings
 from jtorch._base.generator import Generator
 from jtorch._nodes import tangents
 from jtorch._nodes.vjp import camel_case
@@ -56,7 +56,7 @@ def _from_tensor(value: Any) -> np.ndarray:
     return value._numpy_copy()
 
 
-seam.state_to_tensor, seam.state_from_tensor = _to_tensor, _from_tensor
+late_bindings.state_to_tensor, late_bindings.state_from_tensor = _to_tensor, _from_tensor
 default_generator = generator.default_generator
 _accelerators: dict[devices.device, Generator] = {}
 
@@ -89,10 +89,10 @@ def generator_of(device: devices.device, given: Generator | None = None) -> Gene
     return _accelerators[device]
 
 
-seam.generator_of = generator_of
+late_bindings.generator_of = generator_of
 if speedups.native is not None:
-    seam.draw_words, seam.swap_places = speedups.native.draw_words, speedups.native.swap_places
-    seam.normals, seam.fuse = speedups.native.normals, speedups.native.fuse
+    late_bindings.draw_words, late_bindings.swap_places = speedups.native.draw_words, speedups.native.swap_places
+    late_bindings.normals, late_bindings.fuse = speedups.native.normals, speedups.native.fuse
 
 
 def manual_seed(seed: int) -> Generator:
@@ -235,19 +235,19 @@ def _refuse_others(function: str, kw: dict[str, Any]) -> None:
 
 def _seen(name: str, given: dict[str, Any], generator: Generator | None, dtype: Any, place: Any, requires_grad: bool) -> Any:
     """Return a creation operator's result by a mode with ``__torch_dispatch__``; None if no mode is on."""
-    if seam.aten is None:
+    if late_bindings.aten is None:
         return None
     options = {"generator": generator, "dtype": dtype}
-    made = seam.aten.created(name, {**given, **{k: v for k, v in options.items() if v is not None}, "device": place,
+    made = late_bindings.aten.created(name, {**given, **{k: v for k, v in options.items() if v is not None}, "device": place,
                                     "pin_memory": False})
     return None if made is None else with_grad(made, requires_grad)
 
 
 def _taken_over(name: str, **given: Any) -> Any:
     """Return an operator's result by a mode or class with ``__torch_dispatch__``; None if there is none."""
-    if seam.aten is None:
+    if late_bindings.aten is None:
         return None
-    return seam.aten.function(name, {k: v for k, v in given.items() if v is not None})
+    return late_bindings.aten.function(name, {k: v for k, v in given.items() if v is not None})
 
 
 @sample_random.refuse_out
@@ -623,7 +623,8 @@ def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: C
 
     ``seen`` is the operator and its arguments, for modes and classes with ``__torch_dispatch__``.
     """
-    if seam.aten is not None and seen is not None and _taken_over(seen[0], self=t, generator=given, **seen[1]) is not None:
+    if (late_bindings.aten is not None and seen is not None
+            and _taken_over(seen[0], self=t, generator=given, **seen[1]) is not None):
         return t
     tracked = mode.grad and _requires_grad(t)
     check_inplace(t, tracked, once=False)

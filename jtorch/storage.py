@@ -17,7 +17,7 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch import engine, speedups
-from jtorch.engine import CPU, Aval, Value, mapped, out_of_memory, policy
+from jtorch.engine import CPU, Aval, Value, batched, out_of_memory, policy
 from jtorch.ops import memory  # noqa: F401  (declares _read_view and _write_view)
 from jtorch.ops import view as _views  # noqa: F401  (declares permute)
 from jtorch.ops.layout import memory_order
@@ -186,8 +186,8 @@ class SampleView(View):
 
     __slots__ = ("apart", "level", "whole")
 
-    def __init__(self, whole: View, level: mapped.Level):
-        super().__init__(mapped.aval_of_sample(whole.aval), whole.stride[1:], whole.offset, None, -1)
+    def __init__(self, whole: View, level: batched.Level):
+        super().__init__(batched.aval_of_sample(whole.aval), whole.stride[1:], whole.offset, None, -1)
         self.whole, self.level, self.apart = whole, level, whole.stride[0]
         self.in_order = self.stride == contiguous_strides(self.aval.shape)
         whole.in_order = whole.stride == contiguous_strides(whole.aval.shape)
@@ -202,7 +202,7 @@ class SampleView(View):
         return made
 
 
-def show_sample(t: Tensor, dim: int, level: mapped.Level) -> None:
+def show_sample(t: Tensor, dim: int, level: batched.Level) -> None:
     """Make a tensor show one of its samples along a dim."""
     (size, stride, offset), aval = geometry_of(t), aval_of(t)
     order = (dim, *[d for d in range(len(size)) if d != dim])
@@ -213,7 +213,7 @@ def show_sample(t: Tensor, dim: int, level: mapped.Level) -> None:
 
 def reshaped(aval: Aval, shape: tuple[int, ...], dtype: Any) -> Aval:
     """Return an aval with another shape and dtype, traced if ``aval`` is."""
-    return mapped.traced_like(shape, dtype, aval.device) if aval.traced else engine.aval_of(shape, dtype, aval.device)
+    return batched.traced_like(shape, dtype, aval.device) if aval.traced else engine.aval_of(shape, dtype, aval.device)
 
 
 def of_memory(aval: Aval, array: np.ndarray) -> Storage:
@@ -305,14 +305,14 @@ def shown_by(storage: Storage, view: View) -> Value:
             storage.content()
             return shown_by(storage, view)
         if view.level is not None:
-            return mapped.of_samples(shown_by(storage, view.whole), view.level)     # type: ignore[attr-defined]
+            return batched.of_samples(shown_by(storage, view.whole), view.level)     # type: ignore[attr-defined]
         view.value = copied(view.value, view.aval, storage.host_view(view))
         return view.value
     if view.generation != storage.generation or view.value is None:
         if view.aval is storage.aval and view.in_order:
             return storage.value or storage.content()
         if view.level is not None:
-            view.value = mapped.of_samples(shown_by(storage, view.whole), view.level)       # type: ignore[attr-defined]
+            view.value = batched.of_samples(shown_by(storage, view.whole), view.level)       # type: ignore[attr-defined]
             view.generation = storage.generation
             return view.value
         is_row = storage.rows is not None and view.in_order
@@ -579,7 +579,7 @@ def write(t: Tensor, value: Value) -> None:
     """Write ``value``, which has the tensor's shape and dtype, to the tensor's memory."""
     storage, view = t._storage, t._view
     if value.aval.traced or aval_of(t).traced:
-        value = mapped.spread(value, _levels_of(storage, view), engine.record)
+        value = batched.spread(value, _levels_of(storage, view), engine.record)
     if storage.saved and storage.has_separate_version:
         untracked_writes[storage] = 0
     _write_to(storage, view, value)
@@ -589,19 +589,19 @@ def write(t: Tensor, value: Value) -> None:
         t._counter.version += 1
 
 
-def _levels_of(storage: Storage, view: View | None) -> list[tuple[mapped.Level, int]]:
+def _levels_of(storage: Storage, view: View | None) -> list[tuple[batched.Level, int]]:
     """Return (level, number of samples) for each ``vmap`` that has the view as a sample, the innermost first."""
     if view is not None and view.level is not None:
         whole = view.whole      # type: ignore[attr-defined]
         return [(view.level, whole.aval.shape[0]), *_levels_of(storage, whole)]
-    return mapped.levels_of_value(storage.value)
+    return batched.levels_of_value(storage.value)
 
 
 def _write_to(storage: Storage, view: View | None, value: Value) -> None:
     """Write ``value`` to what a view of a storage shows, without counting the write."""
     if view is not None and view.level is not None:
         view.level.replaced.setdefault(storage, storage.content())
-        _write_to(storage, view.whole, mapped.samples_of(value, view.level))      # type: ignore[attr-defined,arg-type]
+        _write_to(storage, view.whole, batched.samples_of(value, view.level))      # type: ignore[attr-defined,arg-type]
         view.value = None
     elif storage.host is not None:
         engine.read(value)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch import engine
-from jtorch._base import caller, seam
+from jtorch._base import caller, late_bindings
 from jtorch._base.error_notes import COPY_FIRST, with_note
 from jtorch._nodes import saved_names, tangents
 from jtorch._nodes.hooks import RemovableHandle, as_tensor, as_value
@@ -198,8 +198,8 @@ class OpNode(Node):
             if counter is not None and counter.version != version:
                 self._check_versions(given)
                 break
-        if seam.aten is not None:
-            made = seam.aten.backward(self, grads, create_graph, needs)
+        if late_bindings.aten is not None:
+            made = late_bindings.aten.backward(self, grads, create_graph, needs)
             if made is not None:
                 return made
             if not create_graph and not (tangents.opened and self._is_dual(grads)):
@@ -208,7 +208,8 @@ class OpNode(Node):
             _holding_nothing.add(self)      # PyTorch's node has saved nothing, so a second backward must not raise
         if create_graph or (tangents.opened and self._is_dual(grads)):
             saved = self._with_history(call, grads) if create_graph else [as_tensor(v) for v in self.saved]
-            outs = seam.call(call, [*tangents.dress(saved, tangents.of_saved(self)), *[as_tensor(grads[i]) for i in given]])
+            arguments = [*tangents.dress(saved, tangents.of_saved(self)), *[as_tensor(grads[i]) for i in given]]
+            outs = late_bindings.call(call, arguments)
         else:
             outs = engine.record(call, [*self.saved, *[grads[i] for i in given]])
         if len(outs) == len(needs):
@@ -223,7 +224,7 @@ class OpNode(Node):
     def _with_history(self, call: Call, grads: dict) -> list:
         """Return the saved values as tensors. Those that the backward uses get their history."""
         used = self._used(call, [as_value(grads[i]).aval for i in call.template[3]])
-        return [seam.wrap(v, edge if u else None) if v.__class__ is Value else v
+        return [late_bindings.wrap(v, edge if u else None) if v.__class__ is Value else v
                 for v, edge, u in zip(self.saved, self._histories(), used, strict=False)]
 
     def _histories(self) -> tuple:
@@ -482,14 +483,14 @@ class AccumulateGrad(Node):
             grad = fitted(grad, self.aval, self)
         if not t._requires_grad:        # it did when the graph was made
             return []
-        if seam.aten is not None and seam.aten.accumulate(t, grad, create_graph):
+        if late_bindings.aten is not None and late_bindings.aten.accumulate(t, grad, create_graph):
             return self._hooked()
         if not (create_graph or grad.__class__ is Value or _is_sparse(grad)):       # a leaf accumulates no tangents
             grad = value_of(grad)
         if t.grad is None:
             t._grad = laid_out_like(t, as_tensor(grad), self.replaced) if not create_graph else _copied(t, as_tensor(grad))
         elif create_graph:
-            t._grad = seam.call(ADD, [t.grad, as_tensor(grad)])
+            t._grad = late_bindings.call(ADD, [t.grad, as_tensor(grad)])
         elif _is_sparse(grad) or _is_sparse(t.grad):
             t._grad = with_sparse(t.grad, as_tensor(grad))
         else:
@@ -586,10 +587,10 @@ def _copied(t, grad):
     """Return a differentiable copy of a gradient."""
     view = t._view
     if view is None or is_dense(view.aval.shape, view.stride):
-        made = seam.call(engine.call_of(OPS["_copy_into"], (T, aval_of(t).shape, aval_of(t).dtype)), [grad])
+        made = late_bindings.call(engine.call_of(OPS["_copy_into"], (T, aval_of(t).shape, aval_of(t).dtype)), [grad])
         set_version(made, 1)
         return laid_out_like(t, made)
-    return seam.call(engine.call_of(OPS["clone"], (T,)), [grad])
+    return late_bindings.call(engine.call_of(OPS["clone"], (T,)), [grad])
 
 
 def laid_out_like(t, grad, replaced: bool = False):
@@ -617,7 +618,7 @@ def _in_new_shape(t, grad, replaced: bool):
     if not expands_to(have.shape, size):
         raise RuntimeError(f"output with shape {list(size)} doesn't match the broadcast shape "
                            f"{list(broadcast_shapes(size, have.shape))}")
-    made = seam.wrap(record(engine.call_of(OPS["_copy_into"], (T, size, have.dtype)), (value_of(grad),)))
+    made = late_bindings.wrap(record(engine.call_of(OPS["_copy_into"], (T, size, have.dtype)), (value_of(grad),)))
     lay_out(made, stride)
     return made
 
@@ -648,7 +649,7 @@ def fitted(grad: Any, aval: Any, node: Node | None = None) -> Any:
     calls = [engine.call_of(OPS["sum_to_size"], (T, aval.shape))] * (have.shape != aval.shape)
     calls += [engine.call_of(OPS["_to_dtype"], (T, aval.dtype))] * (have.dtype is not aval.dtype)
     for call in calls:
-        grad = record(call, (grad,)) if grad.__class__ is Value else seam.call(call, [grad])
+        grad = record(call, (grad,)) if grad.__class__ is Value else late_bindings.call(call, [grad])
     return grad
 
 

@@ -13,7 +13,7 @@ import jtorch.dtype as dtypes
 from jtorch import engine, speedups, storage, tape
 from jtorch._backward import view_history
 from jtorch._backward.view_history import drop_history, node_of, requires_grad, set_requires_grad
-from jtorch._base import capsules, seam, warned
+from jtorch._base import capsules, late_bindings, warned
 from jtorch._base.error_notes import UNDER_JIT, with_note
 from jtorch._base.layout import strided
 from jtorch._base.size import Size
@@ -24,7 +24,7 @@ from jtorch._nodes.hooks import RemovableHandle
 from jtorch._storage.typed import LEGACY, TypedStorage, warn_removal
 from jtorch._storage.untyped import UntypedStorage
 from jtorch.device import device as Device
-from jtorch.engine import Value, mapped
+from jtorch.engine import Value, batched
 from jtorch.no_grad import mode
 from jtorch.ops.layout import is_channels_last
 from jtorch.ops.strided import is_contiguous
@@ -190,7 +190,7 @@ class Tensor(Bound):
         if memory_format is None or memory_format.name == "contiguous_format":
             return self._view is None or is_contiguous(size, stride)
         if storage.aval_of(self).traced:
-            mapped.refuse(value_of(self), "NYI: querying is_contiguous inside of vmap for memory_format other than "
+            batched.refuse(value_of(self), "NYI: querying is_contiguous inside of vmap for memory_format other than "
                                           "torch.contiguous_format")
         if memory_format.name == "preserve_format":
             raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -204,13 +204,13 @@ class Tensor(Bound):
         """
         aval = storage.aval_of(self)
         if aval.traced:
-            mapped.refuse(value_of(self), mapped.NO_MEMORY)
+            batched.refuse(value_of(self), batched.NO_MEMORY)
         return storage.address(self._storage) + self.storage_offset() * aval.np.itemsize if aval.numel else 0
 
     def untyped_storage(self):
         """Return the memory behind the tensor."""
         if storage.aval_of(self).traced:
-            mapped.refuse(value_of(self), "Cannot access storage of BatchedTensorImpl", NotImplementedError)
+            batched.refuse(value_of(self), "Cannot access storage of BatchedTensorImpl", NotImplementedError)
         return UntypedStorage(self._storage)
 
     def storage(self):
@@ -238,7 +238,7 @@ class Tensor(Bound):
     def data(self) -> Tensor:
         """An alias without history. Autograd does not track writes to it."""
         if storage.aval_of(self).traced:
-            mapped.refuse(value_of(self), "accessing `data` under vmap transform is not allowed")
+            batched.refuse(value_of(self), "accessing `data` under vmap transform is not allowed")
         t = alias(self)
         storage.own_version(t)
         return t
@@ -259,7 +259,7 @@ class Tensor(Bound):
         if storage.aval_of(other).shape != storage.aval_of(self).shape:
             tape.keep_shape(self, replaced=True)
         if storage.aval_of(other).traced:
-            mapped.check_writable(value_of(self), value_of(other),
+            batched.check_writable(value_of(self), value_of(other),
                                   "mutating directly with `.data` under vmap transform is not allowed.")
         keep_counter(self)
         before = self._storage
@@ -334,7 +334,7 @@ class Tensor(Bound):
 
     def detach(self) -> Tensor:
         """Return an alias without history. See torch.Tensor.detach."""
-        made = seam.aten.function("detach", {"self": self}) if seam.aten is not None else None
+        made = late_bindings.aten.function("detach", {"self": self}) if late_bindings.aten is not None else None
         return alias(self) if made is None else made
 
     def detach_(self) -> Tensor:
@@ -389,20 +389,20 @@ class Tensor(Bound):
                             "Use tolist() for all of them, or reduce it first, as in x.mean().item().")
         if aval.device.type == "meta":
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-        if seam.aten is not None:
-            made = seam.aten.function("_local_scalar_dense", {"self": self})
+        if late_bindings.aten is not None:
+            made = late_bindings.aten.function("_local_scalar_dense", {"self": self})
             if made is not None:
                 return made
         value = value_of(self)
         engine.read(value)
-        return engine.host_array(value).item() if not aval.traced else mapped.traced(value, mapped.ITEM)
+        return engine.host_array(value).item() if not aval.traced else batched.traced(value, batched.ITEM)
 
     def tolist(self) -> Any:
         """Return the elements as (nested lists of) Python numbers."""
-        if seam.aten is not None and seam.aten.has_handler(type(self)):
+        if late_bindings.aten is not None and late_bindings.aten.has_handler(type(self)):
             raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
         if storage.aval_of(self).traced:
-            mapped.refuse(value_of(self), mapped.NO_MEMORY)
+            batched.refuse(value_of(self), batched.NO_MEMORY)
         array = self._numpy_copy()
         return array.astype(np.float32).tolist() if array.dtype.kind == "V" else array.tolist()
 
@@ -422,7 +422,7 @@ class Tensor(Bound):
         """Return the elements as a NumPy array that shares this tensor's memory. See torch.Tensor.numpy."""
         if force:
             return self.detach().cpu().resolve_conj().resolve_neg().numpy()
-        if seam.aten is not None and seam.aten.has_handler(type(self)):
+        if late_bindings.aten is not None and late_bindings.aten.has_handler(type(self)):
             raise RuntimeError(".numpy() is not supported for tensor subclasses.")
         if mode.grad and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
@@ -436,7 +436,7 @@ class Tensor(Bound):
     def _shown_on_host(self) -> np.ndarray:
         """Return the elements in host memory as an array that shares this tensor's memory."""
         if storage.aval_of(self).traced:
-            mapped.refuse(value_of(self), mapped.NO_MEMORY)
+            batched.refuse(value_of(self), batched.NO_MEMORY)
             return np.asarray(value_of(self).array)
         self._storage.to_host()
         return self._storage.host_view(self._view)
@@ -455,7 +455,7 @@ class Tensor(Bound):
         """Return the elements as a ``jax.Array`` (immutable, as they are now), without a copy."""
         value = value_of(self)
         if value.aval.traced:
-            return mapped.traced(value)
+            return batched.traced(value)
         engine.read(value)
         return engine.device_array(value)
 
@@ -465,8 +465,8 @@ class Tensor(Bound):
             found = "no values" if n == 0 else "more than one value"
             raise with_note(RuntimeError(f"Boolean value of Tensor with {found} is ambiguous"),
                             "Say which is meant: .any() or .all(); to choose element by element, torch.where(condition, a, b).")
-        if seam.aten is None or not seam.aten.has_handler(type(self)):
-            mapped.refuse_choice(value_of(self))
+        if late_bindings.aten is None or not late_bindings.aten.has_handler(type(self)):
+            batched.refuse_choice(value_of(self))
         try:
             return bool(self.item())
         except TypeError as error:      # JAX's, under jax.jit
@@ -528,7 +528,7 @@ class Tensor(Bound):
     def __repr__(self, *, tensor_contents=None) -> str:
         from jtorch._tensor_str import str_of_samples, tensor_str
         value = value_of(self) if storage.aval_of(self).traced else None
-        return tensor_str(self) if value is None or not mapped.is_mapped(value) else str_of_samples(value)
+        return tensor_str(self) if value is None or not batched.is_batched(value) else str_of_samples(value)
 
     def __format__(self, spec: str) -> str:
         from jtorch._tensor_str import tensor_format
@@ -708,7 +708,7 @@ def wrap(value: Value | None, edge=None, shared: Storage | None = None) -> Tenso
 
 
 speedups.connect(globals(), "tensor")
-seam.wrap = wrap
+late_bindings.wrap = wrap
 
 
 def with_grad(t: Tensor, requires_grad: bool) -> Tensor:

@@ -12,12 +12,12 @@ from jtorch._api.creation import empty_strided, legacy_tensor_of, place_of, tens
 from jtorch._api.names import put
 from jtorch._api.typed_tensors import NAMED, MemoryFormat, tensortype
 from jtorch._backward.view_history import edge_of, requires_grad
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._base.error_notes import with_note
 from jtorch._nodes.hooks import as_tensor, as_value
 from jtorch.dispatch import call
 from jtorch.dispatch.samples import sample_of
-from jtorch.engine import Value, call_of, mapped
+from jtorch.engine import Value, batched, call_of
 from jtorch.no_grad import mode
 from jtorch.ops.layout import channels_last, suggests_channels_last
 from jtorch.ops.promotion import warn_of_lost
@@ -62,7 +62,7 @@ def in_format(t: Tensor, memory_format: Any) -> Tensor:
     name = getattr(memory_format, "name", "preserve_format")
     shape = storage.aval_of(t).shape
     if name.startswith("channels_last") and storage.aval_of(t).traced:
-        mapped.refuse(value_of(t), "NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format "
+        batched.refuse(value_of(t), "NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format "
                                    "torch.preserve_format or torch.contiguous_format (got "
                                    f"{'ChannelsLast' if name == 'channels_last' else 'ChannelsLast3d'})")
     if name == "contiguous_format":
@@ -87,7 +87,8 @@ def _looks(t: Tensor, memory_format: Any) -> bool:
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return a differentiable copy, by default in the same memory format. See torch.clone."""
-    seen = seam.aten.clone(input, memory_format) if seam.aten is not None and memory_format is not None else None
+    aten = late_bindings.aten
+    seen = aten.clone(input, memory_format) if aten is not None and memory_format is not None else None
     if seen is not None:
         return seen
     return in_format(overridden.clone(input), memory_format)
@@ -190,7 +191,7 @@ def new(self: Tensor, *args: Any, **kw: Any) -> Tensor:
 def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, device: Any = None, **kw: Any) -> Tensor:
     """Return ``torch.empty_strided(...)`` with this tensor's dtype and device."""
     own = storage.aval_of(self)
-    levels = mapped.levels_of_value(value_of(self))[::-1] if own.traced else []
+    levels = batched.levels_of_value(value_of(self))[::-1] if own.traced else []
     counts, whole = [n for _, n in levels], (*size,)
     strides, apart = (*stride,), extent(size, stride)
     for n in counts[::-1]:
@@ -204,12 +205,12 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, d
 def _of_each_sample(like: Tensor, made: Tensor) -> Tensor:
     """Batch a new tensor in the ``vmap`` levels of ``like``, so that its samples may get different values."""
     value = value_of(like)
-    if not mapped.is_mapped(value):
+    if not batched.is_batched(value):
         return made
     whole = value.array.value
     outer = _of_each_sample(wrap(whole), made.detach())
     samples = value_of(outer.expand(whole.aval.shape[0], *outer.shape))
-    return wrap(mapped.of_samples(samples, value.array.level)).requires_grad_(made.requires_grad)
+    return wrap(batched.of_samples(samples, value.array.level)).requires_grad_(made.requires_grad)
 
 
 def _taken_over(name: str, self: Tensor, size: tuple, dtype: Any, device: Any, kw: dict) -> Any:
@@ -220,7 +221,7 @@ def _taken_over(name: str, self: Tensor, size: tuple, dtype: Any, device: Any, k
         size, fill = size
     shape = size[0] if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
     given = {"dtype": dtype, "device": device, "fill_value": fill}
-    return seam.aten.function(name, {"self": self, "size": list(shape), "pin_memory": False,
+    return late_bindings.aten.function(name, {"self": self, "size": list(shape), "pin_memory": False,
                                      **{k: v for k, v in given.items() if v is not None}})
 
 
@@ -233,7 +234,7 @@ def _refuse_others(name: str, kw: dict[str, Any]) -> None:
 
 def _new_like(maker: Callable):
     def make(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kw: Any) -> Tensor:
-        if seam.aten is not None:
+        if late_bindings.aten is not None:
             seen = _taken_over(name, self, size, dtype, device, kw)
             if seen is not None:
                 return with_grad(seen, requires_grad)
@@ -242,7 +243,7 @@ def _new_like(maker: Callable):
         own = storage.aval_of(self)
         made = maker(*size, dtype=dtype or own.dtype, device=device if device is not None else own.device,
                      requires_grad=requires_grad, **{k: v for k, v in kw.items() if k in ("fill_value", "size")})
-        return _of_each_sample(self, made) if mapped.is_running() else made
+        return _of_each_sample(self, made) if batched.is_running() else made
     name = make.__name__ = f"new_{maker.__name__}"
     make.__doc__ = f"torch.{maker.__name__} with this tensor's dtype and device."
     return make

@@ -13,7 +13,7 @@ from jtorch import engine, storage
 from jtorch._api import sequences
 from jtorch._api.argument_errors import MISSING
 from jtorch._backward.view_history import set_requires_grad
-from jtorch._base import capsules, seam, warned
+from jtorch._base import capsules, late_bindings, warned
 from jtorch._base.deterministic import number_for_new_memory
 from jtorch._base.size import Size
 from jtorch._nodes import hooks
@@ -69,8 +69,8 @@ def tensor(data: Any = MISSING, *, dtype: dtypes.dtype | None = None, device: An
         made = from_host(_host_array(data, dtype), place)
         if isinstance(data, np.ndarray):
             storage.lay_out(made, preserved(data.shape, [s // data.itemsize for s in data.strides]))
-        if seam.aten is not None:
-            seen = seam.aten.created("lift_fresh", {"self": made})
+        if late_bindings.aten is not None:
+            seen = late_bindings.aten.created("lift_fresh", {"self": made})
             made = made if seen is None else seen
     return with_grad(made, requires_grad)
 

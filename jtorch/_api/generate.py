@@ -26,7 +26,7 @@ from jtorch._api.op_docs import OpDoc
 from jtorch._api.op_signatures import OpSignature
 from jtorch._api.torch_function import NOT_OVERRIDDEN, overridden
 from jtorch._backward.view_history import edge_of, requires_grad, start_history
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._base.code_cache import compiled
 from jtorch._base.deterministic import Deterministic, number_for_new_memory
 from jtorch._nodes.vjp import backward_name
@@ -43,7 +43,7 @@ from jtorch.dispatch import (
     refuse_unusable,
     write_resized,
 )
-from jtorch.engine import Call, Value, call_of, mapped, out_of_memory
+from jtorch.engine import Call, Value, batched, call_of, out_of_memory
 from jtorch.no_grad import mode
 from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
 from jtorch.ops.taxonomy import check_all_read
@@ -118,8 +118,8 @@ def _check_created(c: Call, out: Any) -> None:
 
 def _call_dynamic(op: Op, template: tuple, flat: list):
     """Run an op whose result shape depends on values. It runs at once on the host."""
-    if seam.aten is not None:
-        seen = seam.aten.dynamic(op, template, flat, lambda: _call_dynamic(op, template, flat))
+    if late_bindings.aten is not None:
+        seen = late_bindings.aten.dynamic(op, template, flat, lambda: _call_dynamic(op, template, flat))
         if seen is not None:
             return seen if seen.__class__ is not list else named(call_of(op, template), seen)
     static = op.static_form(template) if op.static_form is not None else None
@@ -147,7 +147,7 @@ def _refuse_samples(op: Op, flat: list) -> None:
         if t.__class__ not in NUMBERS and aval_of(t).traced:
             from jtorch._api.vmap_errors import OF_DYNAMIC_OPS
             if op.name in OF_DYNAMIC_OPS:
-                mapped.refuse(value_of(t), OF_DYNAMIC_OPS[op.name])
+                batched.refuse(value_of(t), OF_DYNAMIC_OPS[op.name])
 
 
 def _underived(c: engine.Call, flat: list, made: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch.device import device as Device
 from jtorch.tensor import Tensor
 
@@ -49,11 +49,11 @@ def sym_constrain_range_for_size(size: Any, *, min: int | None = None, max: int 
 
 def _is_all_true(self: Tensor) -> Tensor:
     """Return a tensor that is True if all elements are True."""
-    seen = seam.aten.function("_is_all_true", {"self": self}) if seam.aten is not None else None
+    seen = late_bindings.aten.function("_is_all_true", {"self": self}) if late_bindings.aten is not None else None
     return self.all() if seen is None else seen
 
 
 def _is_any_true(self: Tensor) -> Tensor:
     """Return a tensor that is True if any element is True."""
-    seen = seam.aten.function("_is_any_true", {"self": self}) if seam.aten is not None else None
+    seen = late_bindings.aten.function("_is_any_true", {"self": self}) if late_bindings.aten is not None else None
     return self.any() if seen is None else seen

@@ -20,7 +20,7 @@ from jtorch._api.op_docs import OpDoc
 from jtorch._api.sequences import type_name
 from jtorch._api.torch_function import ask, overrides_of
 from jtorch._backward.view_history import requires_grad
-from jtorch._base import seam, warned
+from jtorch._base import late_bindings, warned
 from jtorch._nodes import tangents
 from jtorch.dispatch import (
     call,
@@ -35,7 +35,7 @@ from jtorch.dispatch import (
     view_of,
     write_with_history,
 )
-from jtorch.engine import call_of, mapped, policy
+from jtorch.engine import batched, call_of, policy
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.promotion import warn_of_lost
@@ -278,7 +278,7 @@ def _columns(t: Tensor, dim: int, item: Tensor, filled: bool = False) -> list[Te
     if own.dtype.name == "uint8" and filled:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
     if own.traced:
-        mapped.refuse(storage.value_of(item), mapped.MASKED)
+        batched.refuse(storage.value_of(item), batched.MASKED)
     return list(functions.nonzero(item, as_tuple=True)) if own.shape else []
 
 
@@ -304,7 +304,7 @@ def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor |
     times, such as a data set, become new inputs of the trace. Return None for other tensors.
     """
     s, view = t._storage, t._view
-    if requires_grad(t) or tangents.opened or (seam.aten is not None and seam.aten.is_on()):
+    if requires_grad(t) or tangents.opened or (late_bindings.aten is not None and late_bindings.aten.is_on()):
         return None
     if not _is_taken_apart(s, (dim, start, step, count)):
         return None
@@ -382,7 +382,7 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
             _asked(Tensor.__setitem__, t, index, value)
             return
         value = _value_like(t, value)
-    seen = seam.aten is not None and seam.aten.takes_over([t, value])
+    seen = late_bindings.aten is not None and late_bindings.aten.takes_over([t, value])
     if seen and number:
         value = _lifted(value)
     if isinstance(index, bool):
@@ -415,7 +415,7 @@ def _is_written(t: Tensor, index: Any, value: Any) -> bool:
 
     All unusual cases, and those that PyTorch refuses, return False.
     """
-    if seam.aten is not None or tangents.opened or t._inference or (mode.grad and requires_grad(t)):
+    if late_bindings.aten is not None or tangents.opened or t._inference or (mode.grad and requires_grad(t)):
         return False
     part = _part_at(t, index if index.__class__ is tuple else (index,))
     if part is None:
@@ -477,7 +477,7 @@ _SAFE = 1 << 62     # numbers below this limit fit float32, float64 and int64
 
 def _lifted(value: Tensor) -> Tensor:
     """Dispatch ``lift_fresh`` of a tensor made from a number to the modes; return its result, or ``value`` without a mode."""
-    made = seam.aten.created("lift_fresh", {"self": value})
+    made = late_bindings.aten.created("lift_fresh", {"self": value})
     return value if made is None else made
 
 
@@ -588,8 +588,8 @@ def copy_(target: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         return _copied_onto_itself(target, other)
     if tangents.opened and forward.written(target, other, copy_) is not None:
         return target
-    if seam.aten is not None:
-        made = seam.aten.call_inplace(call_of(OPS["_copy_over"], (T, T)), (target, other), None)
+    if late_bindings.aten is not None:
+        made = late_bindings.aten.call_inplace(call_of(OPS["_copy_over"], (T, T)), (target, other), None)
         if made is not None:
             return made
     storage.check_overlap(target, other)

@@ -7,7 +7,7 @@ from typing import Any
 
 from jtorch._api import functions
 from jtorch._api.names import put
-from jtorch.engine import mapped
+from jtorch.engine import batched
 from jtorch.tensor import Tensor
 
 _REPORT = "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
@@ -33,7 +33,7 @@ _DEPENDS = {
     "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
     "allclose": f"vmap over torch.allclose isn't supported yet. {_REPORT}",
 }
-_ANY = {mapped.DEPENDS_ON_DATA, mapped.ITEM, mapped.MASKED, *_DEPENDS.values(), *OF_DYNAMIC_OPS.values()}
+_ANY = {batched.DEPENDS_ON_DATA, batched.ITEM, batched.MASKED, *_DEPENDS.values(), *OF_DYNAMIC_OPS.values()}
 
 
 def _refusing(function: Callable, message: str) -> Callable:
@@ -43,7 +43,7 @@ def _refusing(function: Callable, message: str) -> Callable:
         try:
             return function(*args, **kw)
         except RuntimeError as error:
-            if mapped.is_running() and str(error) in _ANY:
+            if batched.is_running() and str(error) in _ANY:
                 raise RuntimeError(message) from None
             raise
     return checked

@@ -9,7 +9,7 @@ from jtorch._aten.fitting import arguments
 from jtorch._aten.history import TensorNode, given_history, note_saved
 from jtorch._aten.operators import exactly
 from jtorch._backward.view_history import start_history
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._nodes.hooks import as_tensor
 from jtorch._nodes.vjp import vjp_call
 from jtorch.engine import Value
@@ -23,7 +23,7 @@ def saved_tensors(node: Any, create_graph: bool) -> list:
     if isinstance(node, TensorNode):
         return list(node.saved)
     edges = node.edges if create_graph else (None,) * len(node.saved)
-    made = [seam.wrap(v, e) if v.__class__ is Value else v for v, e in zip(node.saved, edges, strict=False)]
+    made = [late_bindings.wrap(v, e) if v.__class__ is Value else v for v, e in zip(node.saved, edges, strict=False)]
     for t, (counter, _) in zip(made, node.versions, strict=False):
         view = getattr(counter, "view", None)
         if view is not None and not view.in_order and is_dense(view.aval.shape, view.stride):

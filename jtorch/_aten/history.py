@@ -9,7 +9,7 @@ from jtorch._aten.fitting import Named
 from jtorch._aten.operators import exactly
 from jtorch._aten.stack import switched_off
 from jtorch._backward.view_history import edge_of, requires_grad, start_history
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._base.not_built import NotBuiltError
 from jtorch._nodes.version_errors import FREED
 from jtorch._nodes.vjp import backward_name
@@ -50,7 +50,7 @@ class TensorNode(OpNode):
         """See Node.run."""
         if self.saved is None:
             raise RuntimeError(FREED)
-        made = seam.aten.backward(self, grads, create_graph, needs) if seam.aten is not None else None
+        made = late_bindings.aten.backward(self, grads, create_graph, needs) if late_bindings.aten is not None else None
         if made is None:
             raise NotBuiltError(f"The backward of {self.call.op.name} on tensors of classes with __torch_dispatch__ is not built")
         return made

@@ -1,6 +1,6 @@
-"""The functions of ``seam.aten``: calls, views, writes and backwards for modes and classes with ``__torch_dispatch__``.
+"""The functions of ``late_bindings.aten``: calls, views, writes and backwards for modes and classes with ``__torch_dispatch__``.
 
-``seam.aten`` is this module while such a mode is on or once such a class exists. Functions return None for other calls.
+``late_bindings.aten`` is this module while such a mode is on or once such a class exists. Functions return None for other calls.
 """
 from __future__ import annotations
 

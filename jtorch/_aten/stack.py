@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch.dispatch import calls
 from jtorch.no_grad import mode
 
@@ -24,7 +24,7 @@ class _State(threading.local):
 state = _State()
 _lock = threading.Lock()
 _entered = 0            # the number of modes in all threads
-_hooks: Any = None      # the module for ``seam.aten``; set by ``install``
+_hooks: Any = None      # the module for ``late_bindings.aten``; set by ``install``
 _classes = False        # True once a class with __torch_dispatch__ is defined
 
 
@@ -35,8 +35,8 @@ def install(hooks: Any) -> None:
 
 
 def _tell() -> None:
-    seam.aten = _hooks if _entered or _classes else None
-    calls.detour(seam.aten is not None and _entered > 0)
+    late_bindings.aten = _hooks if _entered or _classes else None
+    calls.detour(late_bindings.aten is not None and _entered > 0)
 
 
 def expect_classes() -> None:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from jtorch import engine, speedups, storage, tape
 from jtorch._backward import ready_queue, untracked_writes
-from jtorch._base import seam, warned
+from jtorch._base import late_bindings, warned
 from jtorch._nodes import replay, tangents
 from jtorch._nodes.hooks import as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
 from jtorch._nodes.replay import Walk, is_watched
@@ -56,7 +56,7 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
     if tape.detached:
         tape.note_detached([r[0] for r in roots])
     if captures is not None or create_graph or mode.anomaly or tangents.opened \
-            or (seam.aten is not None and seam.aten.is_walk_seen()):
+            or (late_bindings.aten is not None and late_bindings.aten.is_walk_seen()):
         return GraphTask(roots, retain_graph, create_graph, captures, accumulate).run()
     learner = None
     if len(roots) == 1:
@@ -160,7 +160,7 @@ class GraphTask:
     @staticmethod
     def takes_tensors(grad: Any) -> bool:
         """Return whether a gradient must stay a tensor, for modes and classes with ``__torch_dispatch__``."""
-        return seam.aten is not None and grad.__class__ is not Value and seam.aten.takes_over([grad])
+        return late_bindings.aten is not None and grad.__class__ is not Value and late_bindings.aten.takes_over([grad])
 
     def queue_callback(self, fn: Callable[[], Any]) -> None:
         """Register ``fn``, to be called once all nodes have run."""
@@ -332,7 +332,7 @@ def _added(node: Node, nr: int, a: Any, b: Any) -> Any:
         return tape.with_sparse(a, b)
     if tape.aval_of(a).shape != tape.aval_of(b).shape:
         a, b = [_fitting(node, {nr: grad})[nr] for grad in (a, b)]
-    return seam.call(tape.ADD, [a, b])
+    return late_bindings.call(tape.ADD, [a, b])
 
 
 class PlainTask(GraphTask):
@@ -441,7 +441,7 @@ def _accumulate(leaf: Any, grad: Value) -> None:
     if grad.__class__ is not Value or (leaf._grad is not None and leaf._grad._storage.value is None):
         AccumulateGrad(leaf).run({0: grad}, False, [])
     elif leaf._grad is None:
-        made = seam.wrap(grad)
+        made = late_bindings.wrap(grad)
         leaf._grad = made if leaf._view is None and grad.aval is leaf._storage.aval else laid_out_like(leaf, made)
     else:
         tape.add_to_grad(leaf, grad)
@@ -556,7 +556,7 @@ def _check_nan(node: Node, outs: list) -> None:
 
 
 def _has_nan(grad: Any) -> bool:
-    if seam.aten is not None and seam.aten.has_handler(type(grad)):
+    if late_bindings.aten is not None and late_bindings.aten.has_handler(type(grad)):
         return bool(grad.isnan()._is_any_true().item())
     value = as_value(grad)
     engine.read(value)

@@ -6,6 +6,6 @@ import os
 ENGINE_MODE = os.environ.get("JTORCH_ENGINE", "auto")
 if ENGINE_MODE not in ("auto", "eager", "hot"):
     raise ValueError(f"JTORCH_ENGINE must be auto, eager or hot, not {ENGINE_MODE!r}")
-KEEP_TEMPORARIES = os.environ.get("JTORCH_KEEP_TEMPORARIES", "1") != "0"    # keep temporaries, see engine/temporaries.py
+KEEP_TEMPORARIES = os.environ.get("JTORCH_KEEP_TEMPORARIES", "1") != "0"    # keep temporaries, see engine/malloc.py
 ONEDNN = os.environ.get("JTORCH_ONEDNN", "1") != "0"            # use oneDNN if it is installed
 SPEEDUPS = os.environ.get("JTORCH_SPEEDUPS", "1") != "0"        # use the extension if it was built

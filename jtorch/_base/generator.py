@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._base.mt19937 import DEFAULT_SEED, Stream, seed_of
 from jtorch.device import as_device, canonical
 from jtorch.device import device as Device
@@ -51,12 +51,12 @@ class Generator:
     def get_state(self) -> Any:
         """Return the state as a tensor of bytes in PyTorch's format."""
         if self.stream is not None:
-            return seam.state_to_tensor(self.stream.get_state())
-        return seam.state_to_tensor(np.array([(self._seed, self._offset)], _STATE_OF_KEY).view(np.uint8))
+            return late_bindings.state_to_tensor(self.stream.get_state())
+        return late_bindings.state_to_tensor(np.array([(self._seed, self._offset)], _STATE_OF_KEY).view(np.uint8))
 
     def set_state(self, new_state: Any, /) -> Generator:
         """Set the state to one that ``get_state`` returned."""
-        raw = seam.state_from_tensor(new_state)
+        raw = late_bindings.state_from_tensor(new_state)
         if raw.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
         if self.stream is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jtorch._base import seam
+from jtorch._base import late_bindings
 
 DEFAULT_SEED = 67280421310721
 WORDS = 624                         # words of MT19937's state
@@ -94,9 +94,9 @@ class Stream:
             return self._words(n)
 
     def _words(self, n: int) -> np.ndarray:
-        if seam.draw_words is not None and self._memory is not None:
+        if late_bindings.draw_words is not None and self._memory is not None:
             words = np.empty(n, np.uint32)
-            seam.draw_words(self._memory, words)
+            late_bindings.draw_words(self._memory, words)
             return words
         if n < _FEW:
             return self._raw(n).astype(np.uint32)

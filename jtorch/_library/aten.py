@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jtorch._api import functions, lazy_modules, nn_functions
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._base.layout import strided
 from jtorch._base.not_built import NotBuiltError
 from jtorch._library.aten_forms import FORMS
@@ -85,7 +85,7 @@ class AtenOperator(Operator):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self.binder.as_called(self.binder.bind(args, kwargs))
-        made = seam.aten.operator(self, *given) if seam.aten is not None else None
+        made = late_bindings.aten.operator(self, *given) if late_bindings.aten is not None else None
         return self.run(*given) if made is None else made
 
     def run(self, args: tuple, kwargs: dict) -> Any:

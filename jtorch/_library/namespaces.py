@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from jtorch._api.torch_function import NOT_OVERRIDDEN
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._base.error_notes import with_note
 from jtorch._library import aten, extensions
 from jtorch._library.dispatch_keys import DispatchKey
@@ -102,7 +102,7 @@ class OpOverload(OperatorBase):
     def _can_decompose(self) -> bool:
         if not isinstance(self._record, aten.AtenOperator):
             return True
-        return aten.is_composite(self._name) and (seam.aten is None or seam.aten.decomposes(self._name))
+        return aten.is_composite(self._name) and (late_bindings.aten is None or late_bindings.aten.decomposes(self._name))
 
     def py_impl(self, key: Any) -> Callable:
         """Register the kernel of a dispatch key, or a rule ``(mode or class, *args, **kwargs)`` for ``__torch_dispatch__``."""

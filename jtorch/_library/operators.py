@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jtorch._api import torch_function as protocol
-from jtorch._base import seam, warned
+from jtorch._base import late_bindings, warned
 from jtorch._library.arguments import Binder
 from jtorch._library.dispatch_keys import AUTOGRAD, BACKENDS, AutoDispatchBelowAutograd, excluded
 from jtorch._library.schema import FunctionSchema
 from jtorch.amp.autocast_mode import is_autocast_enabled
-from jtorch.engine.mapped import is_mapped
+from jtorch.engine.batched import is_batched
 from jtorch.no_grad import mode
 from jtorch.storage import aval_of, value_of
 from jtorch.tensor import Tensor
@@ -59,7 +59,7 @@ class Operator:
         autocast = self.kernels.get(f"Autocast{key}")
         if autocast is not None and f"Autocast{key}" not in excluded.names and is_autocast_enabled(device):
             return autocast(*args, **kwargs)
-        if self.vmap is not None and any(aval_of(t).traced and not is_mapped(value_of(t)) for t in tensors):
+        if self.vmap is not None and any(aval_of(t).traced and not is_batched(value_of(t)) for t in tensors):
             return self.vmap(args, kwargs)
         return self.recorded(args, kwargs, key, tensors)
 
@@ -89,11 +89,11 @@ class Operator:
 
     def below(self, args: tuple, kwargs: dict, key: str) -> Any:
         """Run the device step of a call, after autograd."""
-        if seam.aten is not None:
-            made = seam.aten.below(self, args, kwargs)
+        if late_bindings.aten is not None:
+            made = late_bindings.aten.below(self, args, kwargs)
             if made is not None:
                 return made
-        if self.vmap is not None and any(is_mapped(value_of(t)) for t in tensors_of([*args, *kwargs.values()])):
+        if self.vmap is not None and any(is_batched(value_of(t)) for t in tensors_of([*args, *kwargs.values()])):
             return self.vmap(args, kwargs)
         kernel = self.select(args) if self.select is not None and not key else self.backend(key)
         if kernel is None or kernel is fallthrough_kernel:

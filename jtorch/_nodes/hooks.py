@@ -5,14 +5,14 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from jtorch._base import seam, warned
+from jtorch._base import late_bindings, warned
 from jtorch.engine import Value
 from jtorch.storage import value_of
 
 
 def as_tensor(grad):
     """Return a gradient, a value or a tensor, as a tensor."""
-    return seam.wrap(grad) if grad.__class__ is Value else grad
+    return late_bindings.wrap(grad) if grad.__class__ is Value else grad
 
 
 def as_value(grad) -> Value:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._nodes.version_errors import FREED
 from jtorch.engine import Value
 from jtorch.ops.registry import OPS, Marker, T, thaw
@@ -134,16 +134,16 @@ def _argument(node: Any, at: int, of_number: bool) -> Any:
     """Return a saved argument as a tensor. A leaf is returned itself, an argument that was not needed as None."""
     kept = node.saved[at]
     if kept.__class__ in engine.NUMBER_AVALS:
-        return seam.wrap(_number(kept)) if of_number else kept
+        return late_bindings.wrap(_number(kept)) if of_number else kept
     if not held(node)[at]:
         return None
     node.check_version_of(at)
     if kept.__class__ is not Value:
-        return seam.wrap(kept.value(), node.edges[at])
+        return late_bindings.wrap(kept.value(), node.edges[at])
     edge = node.raw_edges[at]
     if edge is not None and (edge[1] == LEAF or hasattr(edge[0], "variable")):
         return edge[0] if edge[1] == LEAF else edge[0].variable
-    return seam.wrap(kept, node.edges[at])
+    return late_bindings.wrap(kept, node.edges[at])
 
 
 def _number(x: Any) -> Value:
@@ -156,12 +156,12 @@ def _result(node: Any, nr: int) -> Any:
         _gone()
     if node.call.op is OPS["_along_result"]:
         kept = node.saved[-1]
-        return seam.wrap(kept if kept.__class__ is Value else kept.value(), (node, 0))
+        return late_bindings.wrap(kept if kept.__class__ is Value else kept.value(), (node, 0))
     node.check_version_of(len(node.saved))
     found = engine.record(node.call, [v if v.__class__ is Value or v.__class__ in engine.NUMBER_AVALS else v.value()
                                       for v in node.saved])
     found = found if found.__class__ is Value else found[nr]
-    return seam.wrap(found, (node, nr) if found.aval.is_inexact else None)
+    return late_bindings.wrap(found, (node, nr) if found.aval.is_inexact else None)
 
 
 # ---------------------------------------------------------------- attributes of node classes

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from jtorch import engine, storage
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch.ops.registry import OPS, T
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def alike(tangent: Tensor, t: Tensor) -> Tensor:
     theirs = storage.geometry_of(tangent)[1]
     if all([n == 1 or a == b for n, a, b in zip(size, stride, theirs, strict=True)]) or not storage.aval_of(t).numel:
         return tangent
-    made = seam.call(engine.call_of(OPS["clone"], (T,)), [tangent])
+    made = late_bindings.call(engine.call_of(OPS["clone"], (T,)), [tangent])
     storage.lay_out(made, stride)
     return made
 

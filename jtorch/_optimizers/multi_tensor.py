@@ -9,12 +9,12 @@ from typing import Any
 
 from jtorch import engine
 from jtorch._api import functions
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._optimizers.arguments import scalars, tensor_marks, with_dense_gradients
 from jtorch._optimizers.differentiable import operand, step, step_by_copies, write_scalars
 from jtorch._optimizers.groups import check_tensor
 from jtorch._optimizers.optimizer import Optimizer
-from jtorch.engine import call_of, constant, cost, policy, repeats
+from jtorch.engine import call_of, constant, cost, policy, repeated_regions
 from jtorch.no_grad import no_grad
 from jtorch.ops.registry import OPS, T, freeze
 from jtorch.storage import values_of, write_all
@@ -72,7 +72,7 @@ class MultiTensorOptimizer(Optimizer):
 
     def _update(self, group: dict[str, Any]) -> None:
         params = with_dense_gradients(self, group)
-        if seam.aten is not None and seam.aten.has_taker(params):
+        if late_bindings.aten is not None and late_bindings.aten.has_taker(params):
             self._update_taken_over(group, params)
             return
         for together in _by_device(params) if self._on_several else (params,):
@@ -102,7 +102,7 @@ class MultiTensorOptimizer(Optimizer):
     def _started(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         state = self.state[p]
         state.update(self._start(p, group))
-        if seam.aten is not None and seam.aten.has_taker([p]):
+        if late_bindings.aten is not None and late_bindings.aten.has_taker([p]):
             with no_grad():
                 like_it = {name: s for name, s in state.items() if isinstance(s, Tensor) and s.dim()}
                 state.update({name: functions.zeros_like(p).copy_(s) for name, s in like_it.items()})
@@ -192,7 +192,7 @@ def _stretches(params: list[Tensor]) -> tuple[tuple[int, int], ...]:
 
 @functools.lru_cache(256)
 def _stretches_of(avals: tuple, together: int) -> tuple[tuple[int, int], ...]:
-    equal = repeats.cuts(avals, [cost.COMPILING_UPDATE] * len(avals)) if len(avals) >= policy.DOZENS else ()
+    equal = repeated_regions.cuts(avals, [cost.COMPILING_UPDATE] * len(avals)) if len(avals) >= policy.DOZENS else ()
     alike, most = pairwise(sorted({0, *equal, len(avals)})), together if avals[0].device is engine.CPU else inf
     return tuple([(start + a, start + b) for start, end in alike for a, b in _of_at_most(most, avals[start:end])])
 

@@ -1,6 +1,6 @@
 """The state of autocast in this thread, and the casts that it makes to a call's arguments.
 
-``seam.autocast`` is set only while some thread has autocast on. So programs without autocast pay nothing.
+``late_bindings.autocast`` is set only while some thread has autocast on. So programs without autocast pay nothing.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import storage
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch.dispatch import calls
 from jtorch.engine import Call
 from jtorch.no_grad import mode
@@ -50,7 +50,7 @@ _watching: Callable[[Call, Any], None] | None = None
 
 
 def _tell() -> None:
-    seam.autocast = cast_arguments if _count or _watching is not None else None
+    late_bindings.autocast = cast_arguments if _count or _watching is not None else None
     calls.detour()
 
 
@@ -86,7 +86,7 @@ def _use(modes: tuple) -> None:
     state.enabled = enabled     # The loop may have changed the order of the device types.
 
 
-seam.modes.append((_of_thread, _use))
+late_bindings.modes.append((_of_thread, _use))
 
 
 # ---------------------------------------------------------------- casting

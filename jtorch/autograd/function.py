@@ -11,7 +11,7 @@ from typing import Any
 
 from jtorch import tape
 from jtorch._backward.view_history import edge_of, note_version, requires_grad, start_history
-from jtorch._base import seam, warned
+from jtorch._base import late_bindings, warned
 from jtorch._base.pytree import flatten
 from jtorch._nodes import tangents
 from jtorch._nodes.hooks import as_tensor, as_value
@@ -21,7 +21,7 @@ from jtorch.autograd._calls import filled
 from jtorch.autograd.forward_ad import _set_fwd_grad_enabled
 from jtorch.dispatch import call_view, check_inplace, restrict, write_with_history
 from jtorch.dispatch.sample_rules import call_rule
-from jtorch.engine import call_of, mapped
+from jtorch.engine import batched, call_of
 from jtorch.no_grad import mode, no_grad
 from jtorch.ops import check
 from jtorch.ops.registry import OPS, T
@@ -270,11 +270,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if kwargs:
             args = _in_place(cls, args, kwargs)
         inputs = [a for a in args if isinstance(a, Tensor)]
-        if seam.aten is not None:
-            seen = seam.aten.python_function(cls.__name__, args, lambda: cls._apply(args, inputs))
+        if late_bindings.aten is not None:
+            seen = late_bindings.aten.python_function(cls.__name__, args, lambda: cls._apply(args, inputs))
             if seen is not None:
                 return seen
-        if any([aval_of(t).traced and not mapped.is_mapped(value_of(t)) for t in inputs]):
+        if any([aval_of(t).traced and not batched.is_batched(value_of(t)) for t in inputs]):
             from jtorch.autograd.function_traced import apply_traced, with_history
             traced = apply_traced(cls, args)
             if not (mode.grad and any(requires_grad(t) for t in inputs)):
@@ -346,7 +346,7 @@ _EXTENDING = "For more details, please see https://pytorch.org/docs/main/notes/e
 
 def _by_rule(cls: type[Function], args: tuple) -> Any:
     """Return the results of the function's ``vmap`` for tensors of samples, or None for ``forward``."""
-    if not any([isinstance(a, Tensor) and mapped.is_mapped(value_of(a)) for a in flatten(args)[0]]):
+    if not any([isinstance(a, Tensor) and batched.is_batched(value_of(a)) for a in flatten(args)[0]]):
         return None
     if cls.vmap is Function.vmap:
         if not cls.generate_vmap_rule:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jtorch import engine
-from jtorch.engine import Value, mapped
+from jtorch.engine import Value, batched
 from jtorch.no_grad import no_grad
 from jtorch.storage import value_of
 from jtorch.tensor import Tensor, wrap
@@ -31,7 +31,7 @@ def _wrapped(array) -> Tensor:
 def _array(t: Tensor):
     value = value_of(t)
     engine.read(value)
-    return mapped.traced(value) if value.aval.traced else engine.device_array(value)
+    return batched.traced(value) if value.aval.traced else engine.device_array(value)
 
 
 def apply_traced(cls: Any, args: tuple) -> Any:

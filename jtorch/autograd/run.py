@@ -8,14 +8,14 @@ from jtorch import engine, storage
 from jtorch._api import functions
 from jtorch._backward.backward import run_backward
 from jtorch._backward.view_history import edge_of, node_of, requires_grad
-from jtorch._base import seam, warned
+from jtorch._base import late_bindings, warned
 from jtorch._base.error_notes import with_note
 from jtorch._base.size import Size
 from jtorch._nodes.hooks import as_tensor
 from jtorch.autograd import _parts as parts
 from jtorch.autograd._calls import stack
 from jtorch.autograd.graph import GradientEdge
-from jtorch.engine import Aval, Value, mapped
+from jtorch.engine import Aval, Value, batched
 from jtorch.engine.values import ones_of
 from jtorch.no_grad import mode
 from jtorch.tape import Edge
@@ -26,7 +26,7 @@ Tensors = Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge]
 
 def _ones_like(aval: Aval, t: Any) -> Value:
     value = storage.value_of(t) if aval.traced else None
-    if value is not None and not mapped.is_mapped(value):
+    if value is not None and not batched.is_batched(value):
         import jax.numpy as jnp
         array = jnp.ones_like(value.array)
         return Value(engine.traced_aval(array), array)
@@ -114,7 +114,7 @@ def _implicit_gradient(t: Any) -> Any:
                         "Reduce it first, as in loss.mean().backward(), or give a gradient: y.backward(torch.ones_like(y)).")
     if not aval.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {aval.dtype}")
-    seen = seam.aten.ones_like(t) if seam.aten is not None and isinstance(t, Tensor) else None
+    seen = late_bindings.aten.ones_like(t) if late_bindings.aten is not None and isinstance(t, Tensor) else None
     if seen is not None:
         return seen
     return _ones_like(aval, t)
@@ -188,10 +188,10 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
         tensor([2., 4.])
 
     """
-    if mode.transformed or mapped.is_running():
+    if mode.transformed or batched.is_running():
         raise RuntimeError(IN_A_TRANSFORM)
     if grad_tensors is None and inputs is None and grad_variables is None and not create_graph and _is_plain(tensors) \
-            and not (seam.aten is not None and seam.aten.is_on()):
+            and not (late_bindings.aten is not None and late_bindings.aten.is_on()):
         run_backward([(*edge_of(tensors), ones_of(storage.aval_of(tensors)))], retain_graph=bool(retain_graph),   # type: ignore[misc]
                      create_graph=False)
         return

@@ -6,7 +6,7 @@ from typing import Any
 from jtorch import tape
 from jtorch._backward import untracked_writes
 from jtorch._backward.view_history import edge_of, requires_grad, start_history
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._nodes import saved_names
 from jtorch._nodes.version_errors import modified_message, short_name
 from jtorch.engine import Value, record
@@ -144,4 +144,4 @@ def _pack(node: OpNode, tensors) -> None:
     node.__class__ = tape.node_class(node.name(), PackedNode)
 
 
-seam.pack_result = pack_result
+late_bindings.pack_result = pack_result

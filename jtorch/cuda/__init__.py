@@ -21,7 +21,7 @@ import jtorch._base.streams as _any_device
 import jtorch.device as devices
 from jtorch import engine
 from jtorch._api.typed_tensors import CUDA as _CLASSES
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._base.error_notes import with_note
 
 _ABSENT = "Torch not compiled with CUDA enabled"
@@ -487,7 +487,7 @@ _generators: dict[int, Any] = {}
 def _generator(what=None):
     index = _existing(what)
     if index not in _generators:
-        _generators[index] = seam.generator_of(devices.interned("cuda", index))
+        _generators[index] = late_bindings.generator_of(devices.interned("cuda", index))
     return _generators[index]
 
 

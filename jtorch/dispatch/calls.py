@@ -6,7 +6,7 @@ from typing import Any
 from jtorch import engine, speedups, storage, tape
 from jtorch._backward import untracked_writes
 from jtorch._backward.view_history import edge_of, node_of, requires_grad
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._nodes.vjp import backward_name
 from jtorch.dispatch import sample_layouts
 from jtorch.dispatch.numbers import check_numbers, has_large_integer, in_int64, may_overflow
@@ -43,9 +43,9 @@ def call(c: Call, flat):
     """Call ``c`` on tensors and Python numbers. Return a tensor, or a list if the op has several results."""
     if int in map(type, flat) and has_large_integer(flat):
         c, flat = in_int64(c, flat)
-    if seam.autocast is not None:
-        flat = seam.autocast(c, flat)
-    if seam.forward is not None or seam.aten is not None:
+    if late_bindings.autocast is not None:
+        flat = late_bindings.autocast(c, flat)
+    if late_bindings.forward is not None or late_bindings.aten is not None:
         made = _taken_over(c, flat)
         if made is not None:
             return made
@@ -81,8 +81,8 @@ def call(c: Call, flat):
 
 def _taken_over(c: Call, flat) -> Any:
     """Return the result of a mode or class that takes the call over, or None."""
-    made = seam.forward(c, flat) if seam.forward is not None else None
-    return seam.aten.call(c, flat) if made is None and seam.aten is not None else made
+    made = late_bindings.forward(c, flat) if late_bindings.forward is not None else None
+    return late_bindings.aten.call(c, flat) if made is None and late_bindings.aten is not None else made
 
 
 def any_requires_grad(flat) -> bool:
@@ -141,7 +141,7 @@ def _note_layout(t: Tensor) -> None:
 def call_preserving_strides(c: Call, flat) -> Tensor:
     """Call an op whose result has the strides and the offset of its first argument."""
     made = call(c, flat)
-    if seam.aten is not None and seam.aten.takes_over(flat):
+    if late_bindings.aten is not None and late_bindings.aten.takes_over(flat):
         return made
     view = flat[0]._view
     if view is not None and view.in_order:
@@ -152,7 +152,7 @@ def call_preserving_strides(c: Call, flat) -> Tensor:
 def call_with_output_strides(c: Call, flat):
     """Call an op whose results may not be contiguous even if its arguments are."""
     made = call(c, flat)
-    if seam.aten is not None and seam.aten.takes_over(flat):
+    if late_bindings.aten is not None and late_bindings.aten.takes_over(flat):
         return made
     first = made[0] if made.__class__ is list else made
     return made if first._view is not None else lay_out_results(c, flat, made, requires_grad(first))
@@ -237,7 +237,7 @@ def _saving_result(out: Value, node: OpNode) -> Tensor:
     save_result(node, s, out.aval)
     made = wrap(out, (node, 0), s)
     if mode.saved_hooks:
-        seam.pack_result(node, made)
+        late_bindings.pack_result(node, made)
     return made
 
 
@@ -393,15 +393,15 @@ _modes_are_on = False       # True while some thread has a mode with __torch_dis
 def detour(modes_are_on: bool | None = None) -> None:
     """Tell the extension to leave all calls to Python, or to stop doing so.
 
-    It does so while ``seam.autocast`` or ``seam.forward`` is set, or a mode with ``__torch_dispatch__`` is on.
+    It does so while ``late_bindings.autocast`` or ``late_bindings.forward`` is set, or a mode with ``__torch_dispatch__`` is on.
     """
     global _modes_are_on
     if modes_are_on is not None:
         _modes_are_on = modes_are_on
     if speedups.native is not None:
-        speedups.native.set_detour(seam.autocast is not None or seam.forward is not None or _modes_are_on)
+        speedups.native.set_detour(late_bindings.autocast is not None or late_bindings.forward is not None or _modes_are_on)
 
 
 _end, _next_number = engine.end, tape.sequence
 speedups.connect(globals(), "calls")
-seam.call = call
+late_bindings.call = call

@@ -1,4 +1,6 @@
-"""Forward mode: calls on dual tensors return dual tensors. ``seam.forward`` is this file's ``call`` while a level is open.
+"""Forward mode: calls on dual tensors return dual tensors.
+
+``late_bindings.forward`` is this file's ``call`` while a level is open.
 
 A call runs twice at the latest level at which an argument is dual: once for its results and once for their tangents. Both
 runs see only levels opened before, so that levels nest. Both are recorded for backward.
@@ -10,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from jtorch import storage
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._nodes import tangents
 from jtorch._nodes.jvp import jvp_call
 from jtorch._nodes.tangents import hold, only_below
@@ -188,11 +190,11 @@ def _cast(change: Tensor, target: Tensor) -> Tensor:
 
 
 def switch(active: bool) -> None:
-    """Install or remove this module's functions in the seam."""
-    seam.forward = call if active else None
+    """Install or remove this module's functions in the late_bindings."""
+    late_bindings.forward = call if active else None
     calls.detour()
-    seam.forward_view = call_view if active else None
-    seam.forward_write = call_inplace if active else None
+    late_bindings.forward_view = call_view if active else None
+    late_bindings.forward_write = call_inplace if active else None
 
 
 tangents.on_first.append(switch)

@@ -4,13 +4,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jtorch import engine, storage
-from jtorch._base import seam, warned
+from jtorch._base import late_bindings, warned
 from jtorch._nodes import tangents
 from jtorch.dispatch.calls import NUMBER_TYPES, any_requires_grad, computing_in, layout_of, record, value_aval
 from jtorch.dispatch.numbers import check_numbers, has_large_integer, in_int64, may_overflow
 from jtorch.dispatch.returns import return_type
 from jtorch.dispatch.writes import cast_value, check_inplace, expected_dtype, require_cast
-from jtorch.engine import Call, Value, mapped
+from jtorch.engine import Call, Value, batched
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.registry import Op
@@ -20,8 +20,8 @@ from jtorch.tensor import Tensor
 
 def call_out(c: Call, flat, out):
     """Call ``c`` and write its results into ``out``."""
-    if seam.aten is not None:
-        seen = seam.aten.call_out(c, flat, out)
+    if late_bindings.aten is not None:
+        seen = late_bindings.aten.call_out(c, flat, out)
         if seen is not None:
             return seen
     if int in map(type, flat) and has_large_integer(flat):
@@ -29,7 +29,7 @@ def call_out(c: Call, flat, out):
     outs = list(out) if isinstance(out, (tuple, list)) else [out]
     name = c.op.name.split(".")[-1]
     _check_given(c.op, name, flat, outs)
-    if any([storage.aval_of(t).traced and mapped.is_mapped(value_of(t)) for t in [*flat, *outs] if isinstance(t, Tensor)]):
+    if any([storage.aval_of(t).traced and batched.is_batched(value_of(t)) for t in [*flat, *outs] if isinstance(t, Tensor)]):
         raise RuntimeError(f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view "
                            "ops.")
     _check_outs(c.op, flat, outs)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from jtorch import storage
-from jtorch.engine import Call, mapped
+from jtorch.engine import Call, batched
 from jtorch.ops.layout import LIKE_FIRST, Geometry
 from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import SampleView, geometry_of
@@ -13,12 +13,12 @@ def lay_out(c: Call, flat, made: list[Tensor]) -> None:
     """Give the results of an elementwise call of samples PyTorch's strides. Results of other calls are contiguous."""
     if not (c.op.layout.elementwise or c.op.layout is LIKE_FIRST):
         return
-    level = mapped.level_of(made[0]._storage.value)
+    level = batched.level_of(made[0]._storage.value)
     if level is None:
         return
     for t in made:
         content = t._storage.value
-        if mapped.level_of(content) is not level or content.array.value.aval.traced:
+        if batched.level_of(content) is not level or content.array.value.aval.traced:
             continue
         shape = content.array.value.aval.shape
         tensors = [a for a in flat if isinstance(a, Tensor)]
@@ -30,24 +30,24 @@ def lay_out(c: Call, flat, made: list[Tensor]) -> None:
             _show_laid_out(t, stride, level)
 
 
-def _geometry(t: Tensor, level: mapped.Level, rank: int) -> Geometry:
+def _geometry(t: Tensor, level: batched.Level, rank: int) -> Geometry:
     """Return the size and stride of an argument for all samples, as PyTorch passes it to the op."""
     size, stride, _ = geometry_of(t)
     view, content = t._view, t._storage.value
     more = rank - len(size)
     if isinstance(view, SampleView) and view.level is level:
         count, apart = view.whole.aval.shape[0], view.apart
-    elif not isinstance(view, SampleView) and mapped.level_of(content) is level:
+    elif not isinstance(view, SampleView) and batched.level_of(content) is level:
         count, apart = content.array.value.aval.shape[0], t._storage.aval.numel
     else:
         return size, stride
     return (count, *[1] * more, *size), (apart, *[apart] * more, *stride)
 
 
-def _show_laid_out(t: Tensor, stride: tuple[int, ...], level: mapped.Level) -> None:
+def _show_laid_out(t: Tensor, stride: tuple[int, ...], level: batched.Level) -> None:
     """Lay out the memory of all samples, and make ``t`` show one of them."""
     s = t._storage
-    value = mapped.samples_of(s.value, level)
+    value = batched.samples_of(s.value, level)
     assert value is not None
     s.become(value, value.aval)
     whole = level.wholes[s] = wrap(None, None, s)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from jtorch.dispatch.samples import sample_of, whole_of
-from jtorch.engine.mapped import CAPTURED, ESCAPED, Level
+from jtorch.engine.batched import CAPTURED, ESCAPED, Level
 from jtorch.tensor import Tensor
 
 Drawing = TypeVar("Drawing", bound=Callable)

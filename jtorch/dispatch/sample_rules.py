@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from jtorch._base.pytree import flatten, spread, unflatten
 from jtorch.dispatch.sample_random import outside_of
 from jtorch.dispatch.samples import sample_of, whole_of
-from jtorch.engine import mapped
+from jtorch.engine import batched
 from jtorch.storage import value_of
 from jtorch.tensor import Tensor
 
@@ -22,7 +22,7 @@ class VmapInfo(NamedTuple):
 def call_rule(rule: Callable, args: tuple, kwargs: dict) -> Any:
     """Return the results of a vmap rule for tensors of samples, also within lists. None if no tensor belongs to samples."""
     leaves, form = flatten(args)
-    level = mapped.innermost([value_of(t) for t in leaves if isinstance(t, Tensor)])
+    level = batched.innermost([value_of(t) for t in leaves if isinstance(t, Tensor)])
     if level is None:
         return None
     wholes = [whole_of(t, level) if isinstance(t, Tensor) else None for t in leaves]
@@ -44,5 +44,5 @@ def call_rule(rule: Callable, args: tuple, kwargs: dict) -> Any:
                       for t, d in zip(outs, out_dims, strict=True)], form)
 
 
-def _sample(t: Tensor, dim: int, level: mapped.Level) -> Tensor:
+def _sample(t: Tensor, dim: int, level: batched.Level) -> Tensor:
     return sample_of(t, dim % t.dim(), level)

@@ -5,7 +5,7 @@ from typing import Any
 
 from jtorch import engine, speedups, storage
 from jtorch._backward.view_history import node_of, read_through, requires_grad, start_history
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._nodes.vjp import backward_name
 from jtorch.dispatch.calls import call, make_node, record, refuse_unusable
 from jtorch.engine import Call, Value, call_of
@@ -19,12 +19,12 @@ from jtorch.tensor import Tensor, wrap
 
 def call_view(c: Call, flat):
     """Call a view op. The result shares the storage of the first argument, unless only a copy can show it."""
-    if seam.forward_view is not None:
-        made = seam.forward_view(c, flat)
+    if late_bindings.forward_view is not None:
+        made = late_bindings.forward_view(c, flat)
         if made is not None:
             return made
-    if seam.aten is not None:
-        made = seam.aten.call_view(c, flat)
+    if late_bindings.aten is not None:
+        made = late_bindings.aten.call_view(c, flat)
         if made is not None:
             return made
     base, op = flat[0], c.op
@@ -240,7 +240,7 @@ def row_of(t: Tensor, rows: tuple, i: int) -> Tensor | None:
     s = t._storage
     if t._view is not None or t._base is not None or s.aval is not aval or t._requires_grad or not -n <= i < n:
         return None
-    if seam.forward_view is not None or (seam.aten is not None and seam.aten.is_on()):
+    if late_bindings.forward_view is not None or (late_bindings.aten is not None and late_bindings.aten.is_on()):
         return None
     if s.host is None and (s.value is None or s.value.array is None or s.value.born is engine.current()):
         return None

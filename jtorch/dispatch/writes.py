@@ -16,7 +16,7 @@ from jtorch._backward.view_history import (
     regenerate,
     requires_grad,
 )
-from jtorch._base import seam, warned
+from jtorch._base import late_bindings, warned
 from jtorch._base.error_notes import UPDATE_LEAF, with_note
 from jtorch.dispatch.calls import (
     NUMBER_TYPES,
@@ -37,7 +37,7 @@ from jtorch.dispatch.calls import (
 from jtorch.dispatch.numbers import check_numbers, has_large_integer, in_int64, may_overflow
 from jtorch.dispatch.returns import named
 from jtorch.dtype import can_cast, of_numpy
-from jtorch.engine import Call, Value, call_of, constant, mapped, record_over
+from jtorch.engine import Call, Value, batched, call_of, constant, record_over
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.registry import NUMBERS, OPS, Op, T, argument_of
@@ -56,10 +56,10 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
     if int in map(type, flat) and has_large_integer(flat):
         c, flat = in_int64(c, flat)
     target = flat[0]
-    if seam.forward_write is not None and seam.forward_write(c, flat, name) is not None:
+    if late_bindings.forward_write is not None and late_bindings.forward_write(c, flat, name) is not None:
         return target
-    if seam.aten is not None:
-        made = seam.aten.call_inplace(c, flat, name)
+    if late_bindings.aten is not None:
+        made = late_bindings.aten.call_inplace(c, flat, name)
         if made is not None:
             return made
     needs = mode.grad and any_requires_grad(flat)
@@ -82,7 +82,7 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
     if op.saves.result and node is not None and node.call is c:
         save_result(node, saved_ref(target), out.aval)
         if mode.saved_hooks:
-            seam.pack_result(node, target)
+            late_bindings.pack_result(node, target)
     return target
 
 
@@ -334,8 +334,8 @@ _STATISTICS_OF_SAMPLES = (
 
 def call_writing(c: Call, flat, targets: list[Tensor | None]):
     """Call an op that returns new values for some arguments (``writes``) after its results, and write them to ``targets``."""
-    if seam.aten is not None:
-        made: Any = seam.aten.call_writing(c, flat, targets)
+    if late_bindings.aten is not None:
+        made: Any = late_bindings.aten.call_writing(c, flat, targets)
         if made is not None:
             return made
     out = call(c, flat)
@@ -346,7 +346,7 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
     if kept < 1:
         return named(c, out)
     made = list(map(value_of, out[kept:]))
-    if mapped.is_mapped(made[0]) and not all([mapped.is_mapped(value_of(t)) for t in given]):
+    if batched.is_batched(made[0]) and not all([batched.is_batched(value_of(t)) for t in given]):
         raise RuntimeError(_STATISTICS_OF_SAMPLES if c.op.update_op else
                            f"vmap: {c.op.name} can't write for each sample into a tensor that is the same for all")
     if c.op.update_op:

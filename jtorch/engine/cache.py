@@ -28,7 +28,7 @@ from jax.experimental.serialize_executable import deserialize_and_load, serializ
 
 import jtorch.device as devices
 from jtorch._base import caller, jax_private, warned
-from jtorch.engine import background, convolutions, memory, stats, temporaries, threads
+from jtorch.engine import background, convolutions, malloc, stats, threads
 from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.ops import _onednn
 
@@ -103,12 +103,12 @@ def program(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Thr
 
     ``tries`` says whether XLA tries out GPU kernels for products and convolutions.
     """
-    memory.trim_now_and_then()      # Kernels are many and small, so memory is not trimmed before each.
+    malloc.trim_now_and_then()      # Kernels are many and small, so memory is not trimmed before each.
     start = time.perf_counter()
     made = begun(name_of, lower, on, device, tries)()
     if jax.default_backend() == "cpu":
-        temporaries.keep_those_of(made)
-    memory.trim_behind(time.perf_counter() - start)
+        malloc.keep_those_of(made)
+    malloc.trim_behind(time.perf_counter() - start)
     return made
 
 

@@ -17,7 +17,7 @@ import jtorch.device as devices
 from jtorch._base import warned
 from jtorch._base.accelerated import traced_for
 from jtorch._base.error_notes import with_note, without_jax_notes
-from jtorch.engine import cache, cost, families, memory, out_of_memory, policy, stats, wait
+from jtorch.engine import cache, cost, families, malloc, out_of_memory, policy, stats, wait
 from jtorch.engine.host import untraced, work_of
 from jtorch.engine.jax_settings import left_as_found, products_as_chosen
 from jtorch.engine.threads import ELSEWHERE, Threads, lowered, pool_for
@@ -148,7 +148,7 @@ class Kernel:
             except MemoryError as error:
                 raise out_of_memory.of_host(error)      # noqa: B904  (its __cause__ is set)
         if self.compiled is None:
-            if on_host is not None and memory.is_short():
+            if on_host is not None and malloc.is_short():
                 self.turns = None
                 return self.run(arrays, budget, over=over)
             self._compile()

@@ -1,8 +1,8 @@
 """Cut a large trace into pieces, each of which becomes a program.
 
-A trace is cut where it repeats itself (``repeats``), and where it would be too long for one program. It is also cut between two
-large pieces if few bytes cross besides the trace's results, as between backward and an optimizer's step. If only one side has
-convolutions, smaller pieces are enough, because XLA compiles loops faster in a program without convolutions.
+A trace is cut where it repeats itself (``repeated_regions``), and where it would be too long for one program. It is also cut
+between two large pieces if few bytes cross besides the trace's results, as between backward and an optimizer's step. If only
+one side has convolutions, smaller pieces are enough, because XLA compiles loops faster in a program without convolutions.
 """
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import policy, repeats
+from jtorch.engine import policy, repeated_regions
 from jtorch.engine.cost import Work
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _ends(path: list[State], outs: list[int], work: Work) -> list[int]:
     kernels, seconds, equal = _equal_pieces(path)
     convolutions = [k.work.convolutions for k in kernels]
     free = _free(seconds, convolutions, _crossing(path, set(outs)))
-    cuts = {*equal, *_outside_of_alike([0, *equal, len(path)], kernels, free)} - {0, len(path)}
+    cuts = {*equal, *_outside_of_regions([0, *equal, len(path)], kernels, free)} - {0, len(path)}
     saved = _saved([0, *sorted(cuts), len(path)], kernels, seconds)
     if ENGINE_MODE != "hot" and not policy.are_worth_starting(len(cuts) + 1, work, sum(seconds), saved):
         cuts = set()
@@ -58,7 +58,7 @@ def compiled_calls(path: list[State], work: Work) -> int:
 def _equal_pieces(path: list[State]) -> tuple[list[Kernel], list[float], list[int]]:
     """Return the kernels of the calls, their seconds of compile time, and the cuts between equal pieces."""
     kernels, seconds = [s.kernel for s in path], [policy.call_compile_seconds(s.kernel.work) for s in path]
-    return kernels, seconds, repeats.cuts(kernels, seconds)
+    return kernels, seconds, repeated_regions.cuts(kernels, seconds)
 
 
 def _saved(ends: list[int], kernels: list[Kernel], seconds: list[float]) -> float:
@@ -67,7 +67,7 @@ def _saved(ends: list[int], kernels: list[Kernel], seconds: list[float]) -> floa
     return sum(seconds) - sum(each.values())
 
 
-def _outside_of_alike(ends: list[int], kernels: list[Kernel], cuts: list[int]) -> list[int]:
+def _outside_of_regions(ends: list[int], kernels: list[Kernel], cuts: list[int]) -> list[int]:
     """Return the cuts that are not inside one of several equal pieces. Such a cut would make these pieces unequal."""
     pieces = list(pairwise(ends))
     counts = Counter([tuple(kernels[a:b]) for a, b in pieces])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import jtorch.device as devices
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import interpreter, pieces, policy, temporaries, wait
+from jtorch.engine import interpreter, malloc, pieces, policy, wait
 from jtorch.engine.cost import Work
 from jtorch.engine.early_start import Early, longest_stretch
 from jtorch.engine.program import Program, made_by, results
@@ -123,7 +123,7 @@ def plan(trace: Trace, held: bytes, why: str, read: bool, budget: Budget) -> Pla
     made = Plan(parts, budget, more)
     made.is_long = work.compiled > policy.LONG and not devices.is_accelerator(trace.state.device)
     if len(parts) > 1 and parts[0].early is None and parts[0].program.runs_inline:
-        temporaries.keep(made, sum([s.gives for s in parts]))
+        malloc.keep(made, sum([s.gives for s in parts]))
     return made
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import jtorch.device as devices
 from jtorch import speedups
 from jtorch._base.accelerated import traced_for
-from jtorch.engine import background, cache, cost, launch, memory, policy, stats, temporaries, threads, wait
+from jtorch.engine import background, cache, cost, launch, malloc, policy, stats, threads, wait
 from jtorch.engine.cache_key import name_of
 from jtorch.engine.kernel import flatten, for_xla, value_error
 from jtorch.engine.threads import ELSEWHERE, Threads
@@ -139,7 +139,7 @@ class Program:
         """Compile the program now, unless an equal program is compiled."""
         if not self.takes_equal():
             start = time.perf_counter()
-            memory.trim()       # Return free memory first, since the compiler's memory is the peak of the process.
+            malloc.trim()       # Return free memory first, since the compiler's memory is the peak of the process.
             with traced_for(self.device.type == "mesh"):
                 made = for_xla(lambda: cache.program(self._name, self._lowered, self._on(), self.device, self._is_worth_trying()))
             self.become(made, time.perf_counter() - start)
@@ -160,7 +160,7 @@ class Program:
         if not self.takes_equal():
             made = self.compiling.result()
             if self.device is CPU:
-                temporaries.keep_those_of(made)
+                malloc.keep_those_of(made)
             self.become(made, self.compiling.seconds)
         self.compiling = None
 

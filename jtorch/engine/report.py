@@ -7,8 +7,8 @@ from jtorch.engine import stats
 from jtorch.engine.advice import Finding, findings, in_words
 
 # Counters of the engine's mechanisms, which the report shows if they are not zero.
-MECHANISMS = ("early_starts", "early_starts_used", "equal_programs", "alike", "side_by_side", "background",
-              "handed_on", "left_out", "read_untraced", "walks", "open_traces", "open_sizes", "untraced", "mapped",
+MECHANISMS = ("early_starts", "early_starts_used", "equal_programs", "region_programs", "side_by_side", "background",
+              "handed_on", "left_out", "read_untraced", "walks", "open_traces", "open_sizes", "untraced", "batched",
               "overwritten", "parts_written", "onednn", "batch_norms", "onednn_products", "caught_up", "strayed", "set_aside",
               "refused", "timing_loops", "dropped")
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import jtorch.device as devices
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import memory, plan, policy, stats
+from jtorch.engine import malloc, plan, policy, stats
 from jtorch.engine.program import unconsumed
 from jtorch.engine.trie import State, Trie, starts_held
 from jtorch.engine.values import CPU
@@ -27,7 +27,7 @@ def _is_due(trie: Trie, state: State) -> bool:
     trie.budget.ran(calls, profile.known_work.host)
     if profile.count < policy.FEW or profile.why is not None or profile.refused:
         return False
-    return _pays(trie, state, profile.count, profile.walked(state), trie.alike[profile.ops(state)])
+    return _pays(trie, state, profile.count, profile.walked(state), trie.marked[profile.ops(state)])
 
 
 def _pays(trie: Trie, state: State, times: int, walked: int, others: int) -> bool:
@@ -62,7 +62,7 @@ def mark_hot(trie: Trie, state: State) -> None:
     profile.why = f"ran {profile.count} times call by call, about {profile.work(state).host * 1e3:.1f} ms each"
     profile.reserved = policy.compile_seconds(profile.compiled_calls(state))
     trie.budget.spent += profile.reserved
-    trie.alike[profile.ops(state)] += 1
+    trie.marked[profile.ops(state)] += 1
     at: State | None = state
     while at is not None and at.parent is not None and not at.hot:
         at.hot = True
@@ -117,7 +117,7 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
 
 def _is_memory_short(state: State) -> bool:
     """Return whether memory is too short to compile. All ranks of a job compile alike, whatever memory each has."""
-    return memory.is_short() and not devices.spans_processes(state.device)
+    return malloc.is_short() and not devices.spans_processes(state.device)
 
 
 def _begin(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> plan.Plan:
@@ -180,7 +180,7 @@ def _cool(trie: Trie, state: State | None) -> None:
         state.hot = starts_held(state.device)
         if profile is not None:
             if profile.why is not None:
-                trie.alike[profile.ops(state)] -= 1
+                trie.marked[profile.ops(state)] -= 1
             trie.budget.spent -= profile.reserved
             state.profile = None
         state = state.parent

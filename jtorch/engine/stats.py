@@ -34,7 +34,7 @@ class Counters:
     side_by_side: int = 0       # Kernels and programs of an accelerator that were compiled in parallel with others.
     background: int = 0         # Programs that were compiled in the background.
     equal_programs: int = 0     # Programs that took the executable of an equal program.
-    alike: int = 0              # Traces of an accelerator that run in pieces, since they repeat themselves.
+    region_programs: int = 0    # Traces of an accelerator that run in pieces, since they repeat themselves.
     handed_on: int = 0          # Calls of backward that read a residual from forward's piece of the trace.
     left_out: int = 0           # Values that programs do not take, since the calls read only the shapes.
     loaded: int = 0             # Programs and kernels that were read from disk.
@@ -51,7 +51,7 @@ class Counters:
     walks: int = 0              # Backwards that took a known walk over the graph.
     open_traces: int = 0        # Functions that were traced with open sizes.
     open_sizes: int = 0         # Kernels that were made from open traces.
-    mapped: int = 0             # Calls for all samples of a vmap.
+    batched: int = 0            # Calls for all samples of a vmap.
     untraced: int = 0           # Kernels on the host that were made without a JAX trace.
     overwritten: int = 0        # Calls on the host that wrote into their argument's array, which nobody else held.
     fused: int = 0              # Fused steps in host programs: elementwise steps and reductions that run as one.

@@ -23,7 +23,18 @@ import jtorch.device as devices
 from jtorch import speedups
 from jtorch._base import caller
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import alike, interpreter, job, mapped, memory, policy, schedule, stats, value_checks, wait
+from jtorch.engine import (
+    batched,
+    interpreter,
+    job,
+    malloc,
+    policy,
+    region_programs,
+    schedule,
+    stats,
+    value_checks,
+    wait,
+)
 from jtorch.engine.buffer_reuse import NOWHERE, is_own, is_spare  # noqa: F401  (is_own: for the extension)
 from jtorch.engine.host import HostProgram, new_quiet_context, quiet_contexts  # noqa: F401  (for the extension, as Kernel and Aval)
 from jtorch.engine.interpreter import NUMBER_AVALS, number
@@ -376,9 +387,9 @@ def _described(trace: Trace, call: Call, args) -> tuple[tuple, tuple[int, ...], 
 
 def _run_traced(call: Call, args):
     """Run a call of JAX tracers at once, without recording it. Under ``vmap``, record the call for all samples."""
-    level = mapped.innermost(args)
+    level = batched.innermost(args)
     if level is not None:
-        return mapped.record(record, call, args, level)
+        return batched.record(record, call, args, level)
     import jax
     for a in args:
         if a.__class__ is Value and a.array is None:
@@ -503,7 +514,7 @@ def _end(recorder: Recorder, natural: bool = True, read: bool = False) -> None:
             recorder.trie.budget.ran(trace.strayed, 0.0)
         elif natural and ENGINE_MODE == "auto":
             schedule.note_end(recorder.trie, state)
-        memory.trim_now_and_then()
+        malloc.trim_now_and_then()
     trace.finish()
     if recorder.trie.states > policy.MAX_STATES or are_too_many():
         _start_anew(recorder)
@@ -553,7 +564,7 @@ def _run(recorder: Recorder, trace: Trace, natural: bool, read: bool, held: byte
     held = liveness_of(trace.values) if held is None else held
     found = schedule.program_of(recorder.trie, trace, held, natural, read)
     if found is None and devices.is_accelerator(trace.state.device):
-        found = alike.chain_of(recorder.trie, trace.state, held)
+        found = region_programs.chain_of(recorder.trie, trace.state, held)
         if not natural:
             recorder.longest = max(recorder.longest, policy.MAX_CALLS_ACCELERATOR)
     if found is None:
@@ -563,7 +574,7 @@ def _run(recorder: Recorder, trace: Trace, natural: bool, read: bool, held: byte
     with LOCK:
         found.run(trace)
     if found.is_long:
-        memory.trim_now_and_then()
+        malloc.trim_now_and_then()
 
 
 def finish(value: Value) -> None:

@@ -12,9 +12,9 @@ from jtorch.engine.cost import NOTHING, Work
 from jtorch.engine.policy import Budget
 
 if TYPE_CHECKING:
-    from jtorch.engine.alike import Alike
     from jtorch.engine.early_start import Early
     from jtorch.engine.plan import Plan
+    from jtorch.engine.region_programs import RegionPrograms
 
 
 def starts_held(device: Any) -> bool:
@@ -79,8 +79,8 @@ class Profile:
     def __init__(self):
         self.count = 0                      # How often a trace that ran call by call ended at this state.
         self.programs: dict[bytes, Plan] = {}   # Plans by the pattern of held values.
-        # Chains of programs that run a trace without a plan, by pattern: see ``alike``.
-        self.chains: dict[bytes, Alike | None] = {}
+        # Chains of programs that run a trace without a plan, by pattern: see ``region_programs``.
+        self.chains: dict[bytes, RegionPrograms | None] = {}
         self.seen: dict[bytes, int] = {}    # How often a trace of held-back calls ended at this state, by pattern.
         self.why: str | None = None         # The reason to compile, once that is decided.
         self.reserved = 0.0                 # Seconds of the budget that are reserved for the first program.
@@ -140,7 +140,7 @@ class Trie:
     Each thread has a trie of its own, so that its decisions do not depend on other threads.
     """
 
-    __slots__ = ("alike", "budget", "pieces", "programs", "root", "states", "turn")
+    __slots__ = ("budget", "marked", "pieces", "programs", "root", "states", "turn")
 
     def __init__(self):
         self.budget, self.turn = Budget(), 0        # ``turn`` counts the runs of plans.
@@ -161,8 +161,8 @@ class Trie:
         self.root, self.states = State(None, None, (), None, 0), 0
         self.budget.forget()
         self.programs: dict[Plan, tuple[State, bytes]] = {}     # Each plan with its state and its pattern of held values.
-        self.alike: Counter[tuple] = Counter()      # Number of traces that ``mark_hot`` marked, by the names of their ops.
-        # Maps the kernels of a piece to the number of such pieces in an accelerator's traces, see alike.py.
+        self.marked: Counter[tuple] = Counter()      # Number of traces that ``mark_hot`` marked, by the names of their ops.
+        # Maps the kernels of a piece to the number of such pieces in an accelerator's traces, see region_programs.py.
         self.pieces: Counter[tuple] = Counter()
 
     def __del__(self, take_apart: Any = _take_apart):

@@ -1,7 +1,7 @@
 """vmap makes a function of one sample a function of a batch. See torch.func.vmap.
 
 If no gradient of the result is needed, one call of the function covers all samples. Its tensors stand for all samples
-(``engine/mapped.py``), or hold tracers of ``jax.vmap`` for code that only JAX can map (``Tensor.jax``, a custom
+(``engine/batched.py``), or hold tracers of ``jax.vmap`` for code that only JAX can map (``Tensor.jax``, a custom
 function). Otherwise the function is called for each sample, and the results are stacked. This also happens if each
 sample draws its own random numbers.
 """
@@ -21,8 +21,8 @@ from jtorch._nodes.tangents import is_dual
 from jtorch.autograd._calls import stack
 from jtorch.dispatch import sample_random
 from jtorch.dispatch.samples import sample_of, whole_of
-from jtorch.engine import mapped
-from jtorch.engine.mapped import DEPENDS_ON_DATA, NeedsTracers
+from jtorch.engine import batched
+from jtorch.engine.batched import DEPENDS_ON_DATA, NeedsTracers
 from jtorch.func._levels import tracking
 from jtorch.storage import restore
 from jtorch.tensor import Tensor
@@ -208,7 +208,7 @@ def _in_chunks(func: Callable, batch: _Batch, out_dims: Any, randomness: str, si
 def _of_all_samples(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str) -> Any:
     """Return the results of one call of the function; None if it has to be called for each sample."""
     state = random.get_rng_state() if randomness != "error" else None
-    level = mapped.Level()
+    level = batched.Level()
     try:
         found = _recorded(func, batch, kwargs, out_dims, randomness, level)
     except NeedsTracers:
@@ -224,7 +224,7 @@ def _of_all_samples(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, 
     return _traced(func, batch, kwargs, out_dims, randomness)
 
 
-def _recorded(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str, level: mapped.Level) -> Any:
+def _recorded(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str, level: batched.Level) -> Any:
     """Return the results of calls recorded for all samples; None if a captured tensor requires a gradient."""
     with level, sample_random.restricted(randomness, level, batch.size):
         leaves = [x if d is None else _sample(x, d, level) for d, x in zip(batch.dims, batch.leaves, strict=True)]
@@ -235,21 +235,21 @@ def _recorded(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, random
     return unflatten([_of_all(t, d, level, batch.size, func) for t, d in zip(found, dims, strict=True)], form)
 
 
-def add_batch_dim(t: Tensor, in_dim: int, level: mapped.Level) -> Tensor:
+def add_batch_dim(t: Tensor, in_dim: int, level: batched.Level) -> Tensor:
     """Return a batched tensor of the samples along a dim, in the same memory. See torch._C._functorch._add_batch_dim."""
     return sample_of(t, in_dim, level)
 
 
-def _sample(x: Any, dim: int, level: mapped.Level) -> Any:
+def _sample(x: Any, dim: int, level: batched.Level) -> Any:
     return add_batch_dim(x, dim, level) if isinstance(x, Tensor) else x._add_batch_dim(in_dim=dim, vmap_level=level)
 
 
-def remove_batch_dim(t: Tensor, level: mapped.Level, batch_size: int, out_dim: int) -> Tensor:
+def remove_batch_dim(t: Tensor, level: batched.Level, batch_size: int, out_dim: int) -> Tensor:
     """Return the samples of a batched tensor along a dim. See torch._C._functorch._remove_batch_dim."""
     return _of_all(t, out_dim, level, batch_size, "vmap")
 
 
-def _of_all(t: Any, dim: int | None, level: mapped.Level, size: int, func: Any) -> Any:
+def _of_all(t: Any, dim: int | None, level: batched.Level, size: int, func: Any) -> Any:
     """Return a result for all samples, with the batch along ``dim``."""
     if _is_collection(t):
         return t._maybe_remove_batch_dim(_name(func), vmap_level=level, batch_size=size, out_dim=dim)

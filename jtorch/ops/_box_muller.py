@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch.ops import _libm as libm
 
 F = np.float32
@@ -37,9 +37,9 @@ _EIGHT = np.dtype("V32")            # eight float32, moved as one element
 
 def normals32(integers: np.ndarray) -> np.ndarray:
     """Return float32 standard normals from the same number (a multiple of 16) of 24-bit integers."""
-    if seam.normals is not None:
+    if late_bindings.normals is not None:
         made = np.empty(integers.size, F)
-        seam.normals(integers, made)
+        late_bindings.normals(integers, made)
         return made
     u = integers.astype(F).reshape(-1, 2, 8)
     u *= _STEP

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from jtorch._base import seam
+from jtorch._base import late_bindings
 
 SHORT = 32
 
@@ -63,9 +63,9 @@ def fused(a: np.ndarray, b: float, c: float) -> np.ndarray:
 
     Without the extension this uses error-free transformations, whose last bit is rarely wrong.
     """
-    if seam.fuse is not None:
+    if late_bindings.fuse is not None:
         made = np.array(a, np.float64, order="C")
-        seam.fuse(made, b, c)
+        late_bindings.fuse(made, b, c)
         return made
     product = a * b
     if c == 0 or b in (0.0, 1.0):

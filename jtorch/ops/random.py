@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import ml_dtypes
 import numpy as np
 
-from jtorch._base import seam, warned
+from jtorch._base import late_bindings, warned
 from jtorch.ops import _box_muller, check
 from jtorch.ops import _libm as libm
 
@@ -79,8 +79,8 @@ def _narrow(x: np.ndarray, dtype: np.dtype, size: Shape) -> np.ndarray:
 
 def _fused32(x: np.ndarray, b: np.float32, c: np.float32) -> np.ndarray:
     """Return ``x * b + c`` rounded once, possibly in place. Without the extension it works in chunks that fit the cache."""
-    if seam.fuse is not None:
-        seam.fuse(x, float(b), float(c))
+    if late_bindings.fuse is not None:
+        late_bindings.fuse(x, float(b), float(c))
         return x
     made = np.empty_like(x)
     for at in range(0, x.size, _box_muller.CHUNK):

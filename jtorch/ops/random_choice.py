@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch.ops import check, random
 from jtorch.ops.random import BFLOAT16, DIGITS, F32, F64, HALF, INT64
 
@@ -40,9 +40,9 @@ def _check_fits(n: int, dtype: np.dtype) -> None:
 
 def _swapped(n: int, others: np.ndarray) -> np.ndarray:
     """Return 0 … n - 1 after swapping elements i and others[i], for each i in order."""
-    if seam.swap_places is not None:
+    if late_bindings.swap_places is not None:
         made = np.arange(n)
-        seam.swap_places(made, others)
+        late_bindings.swap_places(made, others)
         return made
     out = list(range(n))
     for i, j in enumerate(others.tolist()):

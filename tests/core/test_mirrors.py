@@ -12,7 +12,7 @@ import pytest
 
 import jtorch as torch
 from jtorch import speedups
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch.speedups import constants
 from jtorch.speedups.mirrors import INSIDE, MIRRORS, PYTHON
 
@@ -46,7 +46,7 @@ def put_in_place(monkeypatch, name: str) -> dict[str, int]:
         monkeypatch.setitem(space, at, counted)
     assert places
     if name in ("call", "wrap"):
-        monkeypatch.setattr(seam, name, counted)
+        monkeypatch.setattr(late_bindings, name, counted)
     return count
 
 

@@ -231,4 +231,4 @@ def test_no_cut_goes_through_pieces_that_are_alike():
     """In a loop on a few numbers little data crosses any cut. Cuts there would make equal turns different."""
     kernels = [*"ab", *"xyz" * 3, *"cdef"]
     alike = [0, 2, 5, 8, 11, len(kernels)]
-    assert pieces._outside_of_alike(alike, kernels, [0, 1, 2, 4, 5, 7, 10, 11, 13]) == [0, 1, 2, 5, 11, 13]
+    assert pieces._outside_of_regions(alike, kernels, [0, 1, 2, 4, 5, 7, 10, 11, 13]) == [0, 1, 2, 5, 11, 13]

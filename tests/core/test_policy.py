@@ -238,7 +238,7 @@ for k in range(100):
 """, "parts_written > 30"),
     "vmap": ("w = torch.ones(64, 800)\nfor _ in range(20):\n"
              "    w = w - torch.vmap(torch.func.grad(lambda v: v.tanh().exp().sum()))(w)\n    w.sum().item()",
-             "mapped > 50 and counters.program_runs > 5"),
+             "batched > 50 and counters.program_runs > 5"),
     "timing loops": ("a = torch.ones(64, 64)\nfor _ in range(200):\n    for _ in range(20): _ = a.exp()\n    a.sum().item()", "timing_loops == 1"),
     "refusals": ("a = torch.ones(256, 256)\nfor _ in range(200): (a @ a)[0, 0].item()", "refused > 0 and counters.programs == 0"),
     "the limit of programs": ("from jtorch.engine import policy\npolicy.MAX_PROGRAMS = 2\n"

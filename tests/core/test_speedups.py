@@ -12,7 +12,7 @@ import pytest
 
 import jtorch as torch
 from jtorch import engine, speedups, storage
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch._base.config import ENGINE_MODE
 from jtorch.dispatch import call, call_inplace
 from jtorch.engine import call_of
@@ -52,7 +52,7 @@ def test_gives_what_python_alone_gives(run_python, mode):
 
 @needs_it
 def test_is_used():
-    for fn in (engine.record, storage.value_of, seam.wrap, call, call_inplace):
+    for fn in (engine.record, storage.value_of, late_bindings.wrap, call, call_inplace):
         assert type(fn).__name__ == "builtin_function_or_method"
 
 

@@ -122,9 +122,9 @@ def test_modes_deep_in_backwards(xp):
 def test_autocast_in_threads_of_deep_backwards_ends_with_them():
     """The process counts the threads with autocast on. Calls and layers check dtypes only if there are some."""
     import jtorch
-    from jtorch._base import seam
+    from jtorch._base import late_bindings
     test_modes_deep_in_backwards(jtorch)
-    assert seam.autocast is None
+    assert late_bindings.autocast is None
 
 
 def test_an_error_deep_in_backwards(xp):

@@ -94,8 +94,8 @@ def test_what_nobody_holds_is_let_go_of_on_the_way(run_python):
     """A deferred chain takes no more memory than a chain run call by call."""
     printed = run_python(BEGINNING + """
 import weakref
-from jtorch.engine import alike, interpreter
-alike.stretches = lambda path: [path]       # else turns that are alike become programs
+from jtorch.engine import region_programs, interpreter
+region_programs.stretches = lambda path: [path]       # else turns that are alike become programs
 alive, most, run = [], [0], interpreter._run
 def watched(s, values, *rest):
     run(s, values, *rest)
@@ -149,7 +149,7 @@ def test_sequences_that_grow_run_in_pieces_from_the_first_time(run_python):
 model = model_on("cuda")
 there, again = generated(model, "cuda"), generated(model, "cuda")
 np.testing.assert_allclose(there, generated(model_on("cpu"), "cpu"), rtol=2e-4, atol=1e-5)
-print(there == again, counters.alike >= 1, counters.kernels < 10, counters.programs < 30, counters.equal_programs > 20, len(copies))
+print(there == again, counters.region_programs >= 1, counters.kernels < 10, counters.programs < 30, counters.equal_programs > 20, len(copies))
 """, {**ENV, "JTORCH_ENGINE": "auto"})
     assert printed == "True True True True True 0\n"
 
@@ -183,7 +183,7 @@ for _ in range(25):
                 x = way(x)
     x.tolist()
     made.append(counters.programs + counters.kernels)
-print(made[-1] - made[14] < made[14] - made[0], made[-1] - made[-6], counters.alike > 10)
+print(made[-1] - made[14] < made[14] - made[0], made[-1] - made[-6], counters.region_programs > 10)
 """, {**ENV, "JTORCH_ENGINE": "auto"})
     print(printed)
     assert printed.startswith("True ") and printed.endswith(" True\n")
@@ -200,7 +200,7 @@ y = x * 2
 try:
     print(y.shape, y.tolist())
 except IndexError as error:
-    print(str(error)[:39], counters.alike)
+    print(str(error)[:39], counters.region_programs)
 print(w.tolist(), len(y.tolist()))
 """, {**ENV, "JTORCH_ENGINE": "auto"})
     assert printed == "index 7 is out of bounds for dimension  1\n[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]] 2\n"

@@ -14,7 +14,7 @@ from bodies import written
 
 import jtorch
 from jtorch import backends, cuda, engine, version
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch.backends import precision
 from jtorch.device import device
 
@@ -426,7 +426,7 @@ class FakeGenerator:
 def test_cuda_seeds(fake_devices, monkeypatch):
     fake_devices(gpu=2)
     monkeypatch.setattr(cuda, "_generators", {})
-    monkeypatch.setattr(seam, "generator_of", FakeGenerator)
+    monkeypatch.setattr(late_bindings, "generator_of", FakeGenerator)
     first, second = cuda.default_generators
     assert (first.device, second.device) == (device("cuda:0"), device("cuda:1"))
     cuda.manual_seed(5)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import jtorch
+from jtorch._base import late_bindings
 from jtorch._base import mt19937 as streams
-from jtorch._base import seam
 from jtorch._base.mt19937 import Stream
 from jtorch.ops import random as draw
 from jtorch.ops import random_choice
@@ -161,7 +161,7 @@ def test_without_numpys_memory(monkeypatch):
 @pytest.mark.parametrize("in_c", [False, True])
 def test_randperm_with_and_without_the_extension(monkeypatch, n, in_c):
     if not in_c:
-        monkeypatch.setattr(seam, "swap_places", None)
+        monkeypatch.setattr(late_bindings, "swap_places", None)
     torch.manual_seed(n)
     np.testing.assert_array_equal(random_choice.randperm(Stream(n), n), torch.randperm(n).numpy())
 

@@ -25,7 +25,7 @@ ASKED = {
     ("saved_names.py", "mul"): "PyTorch's nodes of products of other ops have other attributes",
     ("saved_names.py", "MulBackward0"): "as above",
 }
-OF_OTHERS = {"engine/mapped.py": "the ranks that PyTorch's batching rules demand", "engine/cost.py": "names of JAX's primitives",
+OF_OTHERS = {"engine/batched.py": "the ranks that PyTorch's batching rules demand", "engine/cost.py": "names of JAX's primitives",
              "_api/generate.py": "names of Python's operators"}
 
 

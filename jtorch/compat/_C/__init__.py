@@ -43,7 +43,7 @@ from jtorch.device import accelerator_type as _accelerator_type
 from jtorch.device import device as device
 from jtorch.device import get_default_device as _default_device
 from jtorch.dtype import dtype as dtype
-from jtorch.engine.mapped import is_running as _a_vmap_is_running
+from jtorch.engine.batched import is_running as _a_vmap_is_running
 from jtorch.futures import Future as Future
 from jtorch.jit import _tracer as _tracer
 from jtorch.jit._graph import Graph as Graph

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 
 from jtorch._base.not_built import placeholder
-from jtorch.engine.mapped import is_mapped
+from jtorch.engine.batched import is_batched
 from jtorch.func._vmap import add_batch_dim as _add_batch_dim  # noqa: F401
 from jtorch.func._vmap import remove_batch_dim as _remove_batch_dim  # noqa: F401
 from jtorch.storage import value_of
@@ -18,7 +18,7 @@ def is_batchedtensor(t: Any) -> bool:
     if not isinstance(t, Tensor):
         return False
     value = value_of(t.detach())
-    return is_mapped(value) or isinstance(value.array, jax.core.Tracer)
+    return is_batched(value) or isinstance(value.array, jax.core.Tracer)
 
 
 is_functorch_wrapped_tensor = is_batchedtensor

@@ -5,7 +5,7 @@ from typing import Any
 
 from jtorch._base.not_built import placeholder
 from jtorch._base.pytree import flatten, spread, unflatten
-from jtorch.engine.mapped import is_mapped
+from jtorch.engine.batched import is_batched
 from jtorch.func._vmap import _name
 from jtorch.func._vmap import add_batch_dim as _add_batch_dim  # noqa: F401
 from jtorch.func._vmap import remove_batch_dim as _remove_batch_dim
@@ -24,7 +24,7 @@ def _broadcast_to_and_flatten(tree: Any, treespec: Any, is_leaf: Any = None) -> 
 def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: Any, batch_size: int, out_dim: int | None) -> Any:
     """Return a result with its samples along ``out_dim``. If ``out_dim`` is None, return an unmapped result unchanged."""
     if out_dim is None:
-        if isinstance(batched_output, Tensor) and is_mapped(value_of(batched_output.detach())):
+        if isinstance(batched_output, Tensor) and is_batched(value_of(batched_output.detach())):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return batched_output
     if not isinstance(batched_output, Tensor):

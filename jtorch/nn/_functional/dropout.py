@@ -11,7 +11,7 @@ from jtorch._api import functions, nn_functions, overridden
 from jtorch._api.conversion import clone
 from jtorch._api.names import put
 from jtorch._api.typed_tensors import MemoryFormat
-from jtorch._base import seam, warned
+from jtorch._base import late_bindings, warned
 from jtorch.dispatch import call, call_inplace, sample_random
 from jtorch.engine import call_of
 from jtorch.ops import random as draw
@@ -55,8 +55,8 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: tupl
     """Apply dropout with a mask of ``shape``, by default the input's shape."""
     if not training or p == 0 or not aval_of(input).numel:
         return input
-    if seam.aten is not None:
-        made = seam.aten.dropout(input, p, inplace, shape)
+    if late_bindings.aten is not None:
+        made = late_bindings.aten.dropout(input, p, inplace, shape)
         if made is not None:
             return made
     c = call_of(OPS["_dropout_with_mask"], (T, T, NUMBERS[float]))

@@ -11,7 +11,7 @@ from jtorch._api import functions
 from jtorch._api.creation import from_host
 from jtorch._api.names import put
 from jtorch._backward.view_history import requires_grad
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch.dispatch import call
 from jtorch.engine import call_of
 from jtorch.nn._functional.dropout import _mask
@@ -27,9 +27,9 @@ def run(mode: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tenso
 
     ``op`` is the op of the time loops: ``_recurrent_quantized`` takes weights of int8 and has no gradients.
     """
-    if seam.aten is not None and batch_sizes is None and op == "_recurrent":
+    if late_bindings.aten is not None and batch_sizes is None and op == "_recurrent":
         given = hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
-        seen = seam.aten.recurrent(mode, lambda: run(mode, input, None, *given), input, *given)
+        seen = late_bindings.aten.recurrent(mode, lambda: run(mode, input, None, *given), input, *given)
         if seen is not None:
             return seen
     masks = _masks(input, batch_sizes, hx[0], num_layers, dropout, bidirectional, batch_first) if dropout and train else []

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch._base import seam
+from jtorch._base import late_bindings
 from jtorch.backends import mha
 from jtorch.nn import init
 from jtorch.nn._functional.attention import attend, check_mask
@@ -121,7 +121,7 @@ class MultiheadAttention(Module):
         """Return whether PyTorch runs its fused self-attention kernel, whose output is contiguous."""
         plain = self.batch_first and not self.training and x.dim() == 3 and self.num_heads % 2 == 0 and self.bias_k is None \
             and not self.add_zero_attn and self.in_proj_weight is not None and self.in_proj_bias is not None
-        if not plain or not mha.get_fastpath_enabled() or seam.autocast is not None:
+        if not plain or not mha.get_fastpath_enabled() or late_bindings.autocast is not None:
             return False
         if any([m is not None and m.is_floating_point() for m in (attn_mask, padding)]):
             return False

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch._api import functions
-from jtorch._base import seam, warned
+from jtorch._base import late_bindings, warned
 from jtorch.nn import init
 from jtorch.nn._functional import recurrent
 from jtorch.nn.modules._make import parameter
@@ -166,7 +166,7 @@ class RNNBase(_Recurrent):
     def check_input(self, input: Any, batch_sizes: Tensor | None) -> None:
         """Raise PyTorch's error for an input of a wrong dtype or shape."""
         wanted = self._flat_weights[0].dtype
-        if input.dtype != wanted and seam.autocast is None:
+        if input.dtype != wanted and late_bindings.autocast is None:
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). Convert input: "
                              f"input.to({wanted}), or convert model: model.to({input.dtype})")
         dims = 3 if batch_sizes is None else 2

@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from jtorch.engine import cost, policy, repeats, stats
+from jtorch.engine import cost, policy, repeated_regions, stats
 from jtorch.engine.parallel_compilation import compile_programs
 from jtorch.engine.plan import Plan, segments
 from jtorch.engine.program import results
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from jtorch.engine.trie import State, Trie
 
 
-def chain_of(trie: Trie, state: State, held: bytes) -> Alike | None:
+def chain_of(trie: Trie, state: State, held: bytes) -> RegionPrograms | None:
     """Return the programs of a trace that ends at ``state``; None if the trace does not repeat itself enough."""
     chains = state.ends_here().chains
     if held not in chains:
         path = state.path()
         cut = stretches(path)
-        chains[held] = Alike(trie, cut, results(path, held), held) if len(cut) > 1 else None
+        chains[held] = RegionPrograms(trie, cut, results(path, held), held) if len(cut) > 1 else None
         for kernel in {s.kernel for s in path}:
             kernel.met += 1
     return chains[held]
@@ -40,7 +40,7 @@ def stretches(path: list[State]) -> list[list[State]]:
     With a growing cache of keys and values, only the calls of a layer's attention have new shapes for each token.
     """
     kernels = [s.kernel for s in path]
-    ends = repeats.cuts(kernels, [cost.COMPILING_CALL_ACCELERATOR] * len(path), policy.MAX_CALLS)
+    ends = repeated_regions.cuts(kernels, [cost.COMPILING_CALL_ACCELERATOR] * len(path), policy.MAX_CALLS)
     return [part for a, b in pairwise([0, *ends, len(path)]) for part in _apart(path[a:b])] if ends else [path]
 
 
@@ -57,7 +57,7 @@ def _apart(path: list[State]) -> list[list[State]]:
     return [some for _, some in out]
 
 
-class Alike(Plan):
+class RegionPrograms(Plan):
     """The programs of a trace that repeats itself. Long pieces that come once run call by call."""
 
     def __init__(self, trie: Trie, cut: list[list[State]], outs: list[int], held: bytes):
@@ -66,7 +66,7 @@ class Alike(Plan):
         self._held = held
         self._compile()
         self.is_whole = True
-        stats.counters.alike += 1
+        stats.counters.region_programs += 1
 
     def _compile(self) -> None:
         """Compile in parallel the pieces that are worth a program: repeated ones, short new ones, and frequent ones."""

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from jtorch.engine import temporaries
+from jtorch.engine import malloc
 
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's malloc is told what to keep")
 
@@ -74,18 +74,18 @@ class Compiled:
 
 def test_limits_follow_the_programs_in_use(monkeypatch):
     told = []
-    monkeypatch.setattr(temporaries, "_may_be_set", lambda: True)
-    monkeypatch.setattr(temporaries, "_mallopt", lambda: lambda which, size: told.append(size >> 20))
-    monkeypatch.setattr(temporaries, "_in_use", type(temporaries._in_use)())
-    monkeypatch.setattr(temporaries, "_kept", 0)
+    monkeypatch.setattr(malloc, "_may_be_set", lambda: True)
+    monkeypatch.setattr(malloc, "_mallopt", lambda: lambda which, size: told.append(size >> 20))
+    monkeypatch.setattr(malloc, "_in_use", type(malloc._in_use)())
+    monkeypatch.setattr(malloc, "_kept", 0)
     small, large, huge = Compiled(40), Compiled(100), Compiled(5000)
-    temporaries.keep_those_of(small)
-    temporaries.keep_those_of(large)
-    temporaries.keep_those_of(huge)
+    malloc.keep_those_of(small)
+    malloc.keep_those_of(large)
+    malloc.keep_those_of(huge)
     assert told == [41, 80, 101, 200]
     del large
-    temporaries.keep_those_of(Compiled(1))
+    malloc.keep_those_of(Compiled(1))
     assert told[4:] == [41, 80]
     del small
-    temporaries.keep_those_of(Compiled(1))
+    malloc.keep_those_of(Compiled(1))
     assert told[6:] == [33, 64]

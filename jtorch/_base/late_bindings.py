@@ -1,7 +1,8 @@
-"""The one seam: functions of upper layers that lower layers call. Lower layers use nothing else of upper layers.
+"""Functions of upper layers that lower layers call, bound when the upper layers are imported.
 
 ``FILLED_BY`` names the file that assigns each name during the import. Only ``autocast``, ``aten`` and the three ``forward``
-names change later. ``tests/structure/test_seam.py`` checks that no other module assigns names of another module or class.
+names change later. ``tests/structure/test_late_bindings.py`` checks that no other module assigns names of another module or
+class.
 """
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Keep the temporary memory of compiled code between runs, if glibc's malloc allocates it.
+"""Keep, return and measure the memory of the process: temporaries of compiled code, freed memory, the address space.
+
+## Temporaries
 
 XLA allocates temporaries at the start of each run, and frees them at the end. glibc maps large blocks (over 32 MB) anew each
 time, and the system clears each page at its first use. That takes a large share of a step's time:
@@ -18,15 +20,22 @@ keep such memory. So a program of much memory runs in the calling thread (``poli
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
 import threading
+import time
 import weakref
 from typing import Any
 
 from jtorch._base.config import KEEP_TEMPORARIES
 from jtorch.engine import policy, stats
+
+try:
+    import resource
+except ImportError:     # Windows
+    resource = None     # type: ignore[assignment]
 
 MAPPED = 32 << 20       # Bytes that glibc keeps by itself: its own upper limit for the threshold of mapped blocks.
 
@@ -34,6 +43,8 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3       # Constants of <malloc.h>.
 _in_use: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()      # Bytes that each program or plan needs.
 _LOCK = threading.RLock()       # Several threads compile, and change ``_in_use``.
 _kept = 0               # Bytes that malloc keeps now.
+_trimmed = 0.0          # The time of the last trim.
+_pause = 1.0            # Seconds until memory may be trimmed again.
 
 
 def keep_those_of(compiled: Any) -> None:
@@ -84,4 +95,46 @@ def _mallopt() -> Any:
         process = ctypes.CDLL(None)
         return process.mallopt if hasattr(process, "gnu_get_libc_version") else None
     except (AttributeError, OSError, TypeError):
+        return None
+
+
+def trim() -> None:
+    """Make glibc, if the process uses it, return free memory to the system. This takes some milliseconds."""
+    global _trimmed, _pause
+    found = _malloc_trim()
+    start = time.monotonic()
+    if found is not None:
+        found(0)
+    _trimmed = time.monotonic()
+    _pause = max(1.0, (_trimmed - start) / policy.TRIMMING)
+
+
+def trim_now_and_then() -> None:
+    """Call ``trim`` at most once a second, and less often if it takes long."""
+    if time.monotonic() - _trimmed > _pause:
+        trim()
+
+
+def trim_behind(seconds: float) -> None:
+    """Return free memory to the system after a compilation of this many seconds. Long compilations leave more."""
+    if seconds > policy.FOREGROUND:
+        trim()
+    else:
+        trim_now_and_then()
+
+
+def is_short() -> bool:
+    """Return whether the limit of the address space (RLIMIT_AS) leaves too little to compile. XLA would end the process."""
+    if resource is None or (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) == resource.RLIM_INFINITY:
+        return False
+    with contextlib.suppress(OSError, ValueError), open("/proc/self/statm") as f:
+        return int(f.read().split()[0]) * resource.getpagesize() > limit - policy.ROOM
+    return False
+
+
+@functools.cache
+def _malloc_trim() -> Any:
+    try:
+        return getattr(ctypes.CDLL(None), "malloc_trim", None)
+    except (OSError, TypeError):        # The system has no such library, or needs a name for it.
         return None

@@ -1,4 +1,4 @@
-"""Layers get functions of lower layers through one file, ``_base/seam.py``; no file assigns into another file
+"""Layers get functions of lower layers through one file, ``_base/late_bindings.py``; no file assigns into another file
 otherwise.
 """
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import jtorch
-from jtorch._base import seam
+from jtorch._base import late_bindings
 
 PACKAGE = Path(__file__).resolve().parents[2] / "jtorch"
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.parts[-2:] != ("_import_hook", "__init__.py") and p.name != "__main__.py")
-SLOTS = set(seam.FILLED_BY)
+SLOTS = set(late_bindings.FILLED_BY)
 
 # Maps (file, assigned name) to the reason why it is no late binding.
 ALSO = {
@@ -52,8 +52,8 @@ def injections(path: Path) -> Iterator[tuple[str, str, int]]:
     for node in ast.walk(tree):
         target = node
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "extend", "update"):
-            target = node.func.value        # A list of the seam is filled in this way.
-            if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "seam"):
+            target = node.func.value        # A list of late_bindings is filled in this way.
+            if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "late_bindings"):
                 continue
         elif not (isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del))):
             continue
@@ -68,10 +68,10 @@ def is_imported(name: str, names: dict[str, str]) -> bool:
 FOUND = [(str(path.relative_to(PACKAGE)), owner, name, line) for path in FILES for owner, name, line in injections(path)]
 
 
-def test_nothing_is_put_into_another_file_but_through_the_seam():
+def test_nothing_is_put_into_another_file_but_by_late_bindings():
     wrong = [f"{file}:{line} sets {owner}.{name}" for file, owner, name, line in FOUND
-             if owner != "seam" and (file, f"{owner}.{name}") not in ALSO]
-    assert not wrong, f"import what is needed, or declare it in _base/seam.py: {', '.join(wrong)}"
+             if owner != "late_bindings" and (file, f"{owner}.{name}") not in ALSO]
+    assert not wrong, f"import what is needed, or declare it in _base/late_bindings.py: {', '.join(wrong)}"
 
 
 def test_no_exception_is_left_over():
@@ -79,12 +79,12 @@ def test_no_exception_is_left_over():
 
 
 def test_each_slot_is_filled_by_the_file_that_it_names():
-    filled = {(name, file) for file, owner, name, _ in FOUND if owner == "seam"}
-    assert filled == set(seam.FILLED_BY.items())
+    filled = {(name, file) for file, owner, name, _ in FOUND if owner == "late_bindings"}
+    assert filled == set(late_bindings.FILLED_BY.items())
 
 
-def test_the_seam_is_all_that_is_declared():
-    tree = ast.parse((PACKAGE / "_base/seam.py").read_text())
+def test_late_bindings_has_nothing_else():
+    tree = ast.parse((PACKAGE / "_base/late_bindings.py").read_text())
     declared = {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
     assert declared == SLOTS
 
@@ -92,11 +92,11 @@ def test_the_seam_is_all_that_is_declared():
 @pytest.mark.parametrize("name", sorted(SLOTS))
 def test_slots_are_filled_once_the_package_is_imported(name):
     assert jtorch.__version__
-    assert hasattr(seam, name)
+    assert hasattr(late_bindings, name)
 
 
 def test_slots_are_used_from_below():
     """A slot without a use from above could be an import."""
-    for name, filler in seam.FILLED_BY.items():
-        users = [p for p in FILES if str(p.relative_to(PACKAGE)) != filler and f"seam.{name}" in p.read_text()]
+    for name, filler in late_bindings.FILLED_BY.items():
+        users = [p for p in FILES if str(p.relative_to(PACKAGE)) != filler and f"late_bindings.{name}" in p.read_text()]
         assert users, name

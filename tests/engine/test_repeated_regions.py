@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from jtorch.engine import policy, repeats
+from jtorch.engine import policy, repeated_regions
 
 LAYER = [f"call {k}" for k in range(20)]
 BACK = [f"call {k} back" for k in range(21)]
@@ -13,7 +13,7 @@ SECONDS = 0.007      # Compile time of each call in seconds.
 
 
 def cuts_of(items):
-    return repeats.cuts(items, [SECONDS] * len(items))
+    return repeated_regions.cuts(items, [SECONDS] * len(items))
 
 
 def pieces(items):

@@ -1,7 +1,7 @@
 """Values of one sample under ``torch.vmap``. Such a value refers to the value of all samples, which has one more dim in front.
 
 A call of samples is recorded as one call for all samples. Its op is a ``BatchedOp``, whose function is ``jax.vmap`` of the op's
-function. So the calls of a mapped function run on the host or in programs like all others, and JAX traces each op only once.
+function. So the calls of a vmapped function run on the host or in programs like all others, and JAX traces each op only once.
 """
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NO_MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
 
 
 class NeedsTracers(Exception):
-    """Raised if an operation under ``vmap`` needs JAX's tracers. The caller then runs the mapped function on tracers."""
+    """Raised if an operation under ``vmap`` needs JAX's tracers. The caller then runs the function on tracers."""
 
 
 class _Local(threading.local):
@@ -78,7 +78,7 @@ def is_running() -> bool:
     return _local.depth > 0
 
 
-class Mapped:
+class BatchedValue:
     """The array of a sample's value: a reference to the value of all samples, with one more dim in front."""
 
     __slots__ = ("level", "value")
@@ -92,7 +92,7 @@ class Mapped:
 
 def of_samples(value: Value, level: Level) -> Value:
     """Return the value of one sample for a value of all samples."""
-    return Value(aval_of_sample(value.aval), Mapped(level, value))
+    return Value(aval_of_sample(value.aval), BatchedValue(level, value))
 
 
 def traced_like(shape: tuple[int, ...], dtype: Any, device: Any) -> Aval:
@@ -107,7 +107,7 @@ def aval_of_sample(whole: Aval) -> Aval:
 
 def level_of(value: Any) -> Level | None:
     """Return the level of the innermost ``vmap`` that has the value as a sample; None if there is none."""
-    return value.array.level if value.__class__ is Value and value.array.__class__ is Mapped else None
+    return value.array.level if value.__class__ is Value and value.array.__class__ is BatchedValue else None
 
 
 def samples_of(value: Value, level: Level) -> Value | None:
@@ -115,7 +115,7 @@ def samples_of(value: Value, level: Level) -> Value | None:
     return value.array.value if level_of(value) is level else None
 
 
-def is_mapped(value: Any) -> bool:
+def is_batched(value: Any) -> bool:
     """Return whether a value belongs to one sample of a ``vmap``."""
     return level_of(value) is not None
 
@@ -125,14 +125,14 @@ def traced(value: Value, refused: str = "") -> Any:
 
     A sample's value has no tracer. Raise RuntimeError with the text ``refused``, or NeedsTracers if that is empty.
     """
-    if not is_mapped(value):
+    if not is_batched(value):
         return value.array
     raise RuntimeError(refused) if refused else NeedsTracers
 
 
 def refuse(value: Value, message: str, error: type[Exception] = RuntimeError) -> None:
     """Raise an error with this message for a sample's value."""
-    if is_mapped(value):
+    if is_batched(value):
         raise error(message)
 
 
@@ -144,7 +144,7 @@ def refuse_choice(value: Value) -> None:
 def levels_of_value(value: Any) -> list[tuple[Level, int]]:
     """Return (level, number of samples) for each ``vmap`` that has the value as a sample, the innermost first."""
     found = []
-    while is_mapped(value):
+    while is_batched(value):
         found.append((value.array.level, value.array.value.aval.shape[0]))
         value = value.array.value
     return found
@@ -162,7 +162,7 @@ def spread(value: Value, levels: Sequence[tuple[Level, int]], record_call: Calla
     Raise RuntimeError if the value belongs to samples of another ``vmap``.
     """
     if not levels:
-        if is_mapped(value):
+        if is_batched(value):
             raise RuntimeError(CAPTURED)
         return value
     (level, size), own = levels[0], level_of(value)
@@ -185,7 +185,7 @@ def record(record_call: Callable, call: Call, args: Sequence[Any], level: Level)
     if level.is_over:
         raise RuntimeError(ESCAPED)
     which = tuple([level_of(a) is level for a in args])
-    stats.counters.mapped += 1
+    stats.counters.batched += 1
     given = [a.array.value if one else a for a, one in zip(args, which, strict=True)]
     try:
         out = record_call(_batched(call, which), given)
@@ -208,7 +208,7 @@ def _check_ranks(name: str, args: Sequence[Any], error: RuntimeError) -> None:
 
 
 class BatchedOp(Op):
-    """An op on all samples at once. Its template also says which arguments are mapped."""
+    """An op on all samples at once. Its template also says which arguments have samples."""
 
     __slots__ = ()
 
@@ -218,7 +218,7 @@ class BatchedOp(Op):
         return self.body.is_backward    # type: ignore[attr-defined]
 
     def function_of(self, template: tuple) -> Callable:
-        """Return the function of the arrays. Mapped arrays have one more dim in front."""
+        """Return the function of the arrays. Arrays of samples have one more dim in front."""
         alone, which = template
         return jax.vmap(self.body.function_of(alone), [0 if one else None for one in which])    # type: ignore[attr-defined]
 
