@@ -12,30 +12,28 @@ from typing import TYPE_CHECKING
 
 from jtorch._base.config import ENGINE_MODE
 from jtorch.engine import policy, repeated_regions
-from jtorch.engine.cost import Work
 
 if TYPE_CHECKING:
     from jtorch.engine.kernel import Kernel
     from jtorch.engine.trie import State
 
 
-def of_trace(path: list[State], outs: list[int], work: Work, accelerated: bool) -> list[list[State]]:
+def of_trace(path: list[State], outs: list[int], accelerated: bool) -> list[list[State]]:
     """Return the pieces of a trace. The slots ``outs`` are its results."""
-    ends = _of_at_most(policy.MAX_CALLS_ACCELERATOR, len(path)) if accelerated else _ends(path, outs, work)
+    ends = _of_at_most(policy.MAX_CALLS_ACCELERATOR, len(path)) if accelerated else _ends(path, outs)
     return [path[start:end] for start, end in pairwise([0, *ends])]
 
 
-def _ends(path: list[State], outs: list[int], work: Work) -> list[int]:
+def _ends(path: list[State], outs: list[int]) -> list[int]:
     """Return the ends of the pieces as positions in the trace. The last is the end of the trace."""
     kernels, seconds, equal = _equal_pieces(path)
     convolutions = [k.work.convolutions for k in kernels]
     free = _free(seconds, convolutions, _crossing(path, set(outs)))
     cuts = {*equal, *_outside_of_regions([0, *equal, len(path)], kernels, free)} - {0, len(path)}
-    saved = _saved([0, *sorted(cuts), len(path)], kernels, seconds)
-    if ENGINE_MODE != "hot" and not policy.are_worth_starting(len(cuts) + 1, work, sum(seconds), saved):
-        cuts = set()
+    if ENGINE_MODE != "hot" and sum(_running(kernels)) < (len(cuts) + 1) * policy.shortest_piece():
+        cuts = set(equal)
     out = [0]
-    for end in sorted({*cuts, len(path)}):
+    for end in sorted({*cuts, len(path)} - {0}):
         out += [out[-1] + n for n in _of_at_most(policy.MAX_CALLS, end - out[-1])]
     return out[1:]
 
@@ -46,25 +44,21 @@ def _of_at_most(most: int, calls: int) -> list[int]:
     return [calls * k // pieces for k in range(1, pieces + 1)]
 
 
-def compiled_calls(path: list[State], work: Work) -> int:
+def compiled_calls(path: list[State]) -> int:
     """Return how many of the calls XLA compiles. Equal pieces are compiled once."""
-    kernels, seconds, equal = _equal_pieces(path)
-    at = [0, *equal, len(path)]
-    if not policy.are_worth_starting(len(at), work, sum(seconds), _saved(at, kernels, seconds)):
-        return len(path)
-    return sum(map(len, {tuple(kernels[a:b]) for a, b in pairwise(at)}))
+    kernels, _, equal = _equal_pieces(path)
+    return sum(map(len, {tuple(kernels[a:b]) for a, b in pairwise([0, *equal, len(path)])}))
 
 
 def _equal_pieces(path: list[State]) -> tuple[list[Kernel], list[float], list[int]]:
     """Return the kernels of the calls, their seconds of compile time, and the cuts between equal pieces."""
     kernels, seconds = [s.kernel for s in path], [policy.call_compile_seconds(s.kernel.work) for s in path]
-    return kernels, seconds, repeated_regions.cuts(kernels, seconds)
+    return kernels, seconds, repeated_regions.cuts(kernels, seconds, _running(kernels))
 
 
-def _saved(ends: list[int], kernels: list[Kernel], seconds: list[float]) -> float:
-    """Return the seconds of compile time that pieces between these ends save, because equal pieces are compiled once."""
-    each = {tuple(kernels[a:b]): sum(seconds[a:b]) for a, b in pairwise(ends)}
-    return sum(seconds) - sum(each.values())
+def _running(kernels: list[Kernel]) -> list[float]:
+    """Return the estimated seconds of each call in each run of a program."""
+    return [policy.running_seconds(k.work) for k in kernels]
 
 
 def _outside_of_regions(ends: list[int], kernels: list[Kernel], cuts: list[int]) -> list[int]:

@@ -133,7 +133,7 @@ def _segments(trace: Trace, path: list[State], outs: list[int], held: bytes, why
     waited_for = on._replace(inline=True, beside=False)
     accelerated = devices.is_accelerator(trace.state.device)
     takes_much = not accelerated and _bytes(made_by(path) - set(outs), trace) > policy.MUCH_MEMORY
-    cut, starts_early = pieces.of_trace(path, outs, work, accelerated), False
+    cut, starts_early = pieces.of_trace(path, outs, accelerated), False
     more: list[Aval] = []
     if len(cut) > 1:
         cut, more = pass_residuals(cut, len(held)) if trace.state.device is CPU else (cut, [])

@@ -28,7 +28,8 @@ DOZENS = 64
 
 # ---------------------------------------------------------------- compiling, in seconds
 
-# A program or a compiled kernel may take at most MARGIN times as long as its calls. A larger value compiles more.
+# A program or a compiled kernel may take at most MARGIN times as long as its calls, and pieces MARGIN times as long as one
+# program. A larger value compiles more, and cuts more.
 MARGIN = 1.2
 # A thread may compile for FIRST seconds and for SHARE (a fraction) of its estimated work. Larger values compile more.
 FIRST, SHARE = 2.0, 0.3
@@ -52,8 +53,7 @@ MUCH_WORK = 1.0
 # A thread that waits sleeps after this time. A trace with less work starts no program early. The host runs calls ahead of a
 # value check if they have less work. A larger value takes a core for longer.
 QUICK = 2.5e-4
-# A program with less work runs in the calling thread. Pieces must have more work on average. A larger value runs more programs
-# in the calling thread.
+# A program with less work runs in the calling thread. A larger value runs more programs in the calling thread.
 INLINE = 5e-4
 # Programs and kernels with more work use XLA's thread pool. A larger value uses the pool less.
 POOL = 3e-3
@@ -124,9 +124,14 @@ def call_compile_seconds(work: Work) -> float:
     return cost.COMPILING_CALL + work.compiling
 
 
-def are_worth_starting(pieces: int, work: Work, compiling: float, saved: float) -> bool:
-    """Return whether a trace may be cut into pieces: they do enough work, or they save more than half of the compile time."""
-    return work.compiled >= INLINE * pieces or 2 * saved > compiling
+def running_seconds(work: Work) -> float:
+    """Return the estimated seconds of a call in a program, with the recording of the call."""
+    return cost.HELD + work.compiled
+
+
+def shortest_piece() -> float:
+    """Return the seconds that a piece of a trace must run for, so that its start costs no more than ``MARGIN`` allows."""
+    return cost.START / (MARGIN - 1)
 
 
 def is_worth_trying(seconds: float) -> bool:

@@ -40,7 +40,7 @@ def stretches(path: list[State]) -> list[list[State]]:
     With a growing cache of keys and values, only the calls of a layer's attention have new shapes for each token.
     """
     kernels = [s.kernel for s in path]
-    ends = repeated_regions.cuts(kernels, [cost.COMPILING_CALL_ACCELERATOR] * len(path), policy.MAX_CALLS)
+    ends = repeated_regions.cuts(kernels, [cost.COMPILING_CALL_ACCELERATOR] * len(path), longest=policy.MAX_CALLS)
     return [part for a, b in pairwise([0, *ends, len(path)]) for part in _apart(path[a:b])] if ends else [path]
 
 

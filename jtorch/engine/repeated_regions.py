@@ -5,7 +5,7 @@ Equal programs are compiled once (``program.py``). So a net of many equal layers
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from math import ceil
+from math import ceil, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -31,9 +31,12 @@ class Run(NamedTuple):
         """The seconds of compile time that all periods but the first would repeat."""
         return self.seconds * (self.times - 1)
 
-    def cuts(self) -> list[int]:
-        """Return the ends of pieces of equally many periods. Periods left over at the end are in no piece."""
-        least = max(1, ceil(policy.PIECE / self.seconds))
+    def cuts(self, running: float) -> list[int]:
+        """Return the ends of pieces of equally many periods. Each period runs for ``running`` seconds.
+
+        Periods left over at the end are in no piece.
+        """
+        least = max(1, ceil(policy.PIECE / self.seconds), ceil(policy.shortest_piece() / running))
         together = min(range(least, self.times // 2 + 1), key=self._cost, default=self.times)
         return [self.start + self.period * together * k for k in range(self.times // together + 1)]
 
@@ -41,15 +44,17 @@ class Run(NamedTuple):
         return (together + self.times % together) * self.seconds + cost.COMPILING_PROGRAM * (self.times // together)
 
 
-def cuts(items: Sequence[Hashable], seconds: Sequence[float], longest: int | None = None) -> list[int]:
+def cuts(items: Sequence[Hashable], seconds: Sequence[float], running: Sequence[float] | None = None,
+         longest: int | None = None) -> list[int]:
     """Return the sorted positions of cuts between equal pieces; none if they would save little.
 
-    ``seconds`` is the compile time of each item. ``longest`` is the upper limit for a period, in items.
+    ``seconds`` is the compile time of each item, ``running`` its time in each run. With ``running`` no piece is so short that
+    its start would take a large share of its time. ``longest`` is the upper limit for a period, in items.
     """
     names: dict[Hashable, int] = {}
     numbers = np.array([names.setdefault(x, len(names)) for x in items])
     found = _runs(numbers, np.cumsum([0.0, *seconds]), 0, longest or len(items))
-    places = [run.cuts() for run in found]
+    places = [run.cuts(inf if running is None else sum(running[run.start:run.start + run.period])) for run in found]
     return sorted({at for some in places if len(some) > 2 for at in some})
 
 

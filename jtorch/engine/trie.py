@@ -100,7 +100,7 @@ class Profile:
         """Return how many calls on the path to ``state`` XLA would compile; equal pieces count once, see ``pieces``."""
         if self._compiled_calls is None:
             self._compiled_calls = state.depth if devices.is_accelerator(state.device) else \
-                pieces.compiled_calls(state.path(), self.work(state))
+                pieces.compiled_calls(state.path())
         return self._compiled_calls
 
     def walked(self, state: State) -> int:

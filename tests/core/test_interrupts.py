@@ -230,7 +230,8 @@ def test_compiling_may_be_interrupted_at_any_place(make, in_pieces, monkeypatch)
     if ENGINE_MODE == "eager":
         pytest.skip("nothing is compiled")
     if in_pieces:
-        for name, value in {"FOREGROUND": 0.0, "SLACK": 0.01, "SAVED": 0.012, "INLINE": 0.0, "MAX_CROSSING": 1 << 40}.items():
+        for name, value in {"FOREGROUND": 0.0, "SLACK": 0.01, "SAVED": 0.012, "shortest_piece": lambda: 0.0,
+                            "MAX_CROSSING": 1 << 40}.items():
             monkeypatch.setattr(policy, name, value)
 
     def about_to_compile():

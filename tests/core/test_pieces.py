@@ -19,7 +19,7 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(policy, "FOREGROUND", 0.0)
     monkeypatch.setattr(policy, "SLACK", 0.03)
     monkeypatch.setattr(policy, "SAVED", 0.012)
-    monkeypatch.setattr(policy, "INLINE", 0.0)
+    monkeypatch.setattr(policy, "shortest_piece", lambda: 0.0)
     monkeypatch.setattr(policy, "MAX_CROSSING", 1 << 40)
     monkeypatch.setattr(policy, "FIRST", float("inf"))
     jtorch.engine.forget()
@@ -64,7 +64,7 @@ def test_a_loop_gives_what_pytorch_gives_while_its_pieces_are_compiled(torch, op
 
 def test_what_pieces_between_read_is_there(torch, monkeypatch):
     """Convolutions are in the first pieces, and the last piece has none."""
-    monkeypatch.setattr(pieces, "_ends", lambda path, outs, work: [len(path) // 4, len(path) // 2, len(path) - 1, len(path)])
+    monkeypatch.setattr(pieces, "_ends", lambda path, outs: [len(path) // 4, len(path) // 2, len(path) - 1, len(path)])
 
     def trained(torch):
         torch.manual_seed(0)
@@ -88,7 +88,7 @@ def test_what_pieces_between_read_is_there(torch, monkeypatch):
 @pytest.mark.parametrize("kind", ["plain", "causal", "masked", "bool mask", "double"])
 def test_attention_s_weights_are_handed_on_to_backward(torch, monkeypatch, kind):
     """Backward in another piece than forward does not compute the weights again."""
-    monkeypatch.setattr(pieces, "_ends", lambda path, outs, work: [len(path) // 3, len(path) // 2, len(path) - 1, len(path)])
+    monkeypatch.setattr(pieces, "_ends", lambda path, outs: [len(path) // 3, len(path) // 2, len(path) - 1, len(path)])
     drawn = np.random.default_rng(0).normal(size=(3, 2, 5, 4)).astype(np.float64 if kind == "double" else np.float32)
 
     def trained(torch):
@@ -114,7 +114,7 @@ def test_attention_s_weights_are_handed_on_to_backward(torch, monkeypatch, kind)
 
 @pytest.mark.parametrize("kind", ["a mask with a gradient", "fixed keys", "many keys", "grouped"])
 def test_attention_that_is_computed_again(torch, monkeypatch, kind):
-    monkeypatch.setattr(pieces, "_ends", lambda path, outs, work: [len(path) // 3, len(path) // 2, len(path) - 1, len(path)])
+    monkeypatch.setattr(pieces, "_ends", lambda path, outs: [len(path) // 3, len(path) // 2, len(path) - 1, len(path)])
     drawn = np.random.default_rng(0).normal(size=(2, 2, 20, 2)).astype(np.float32)
 
     def trained(torch):
@@ -153,6 +153,21 @@ def test_programs_are_taken_one_after_the_other():
     assert programs[-5:] == [0] * 5
 
 
+def test_a_chain_of_small_calls_is_one_program(monkeypatch):
+    """The starts of pieces would take longer than the calls."""
+    if ENGINE_MODE != "auto":
+        pytest.skip("all are compiled at the first end, or nothing is")
+    monkeypatch.undo()
+    monkeypatch.setattr(policy, "FOREGROUND", float("inf"))
+    x, before = jtorch.ones(64), stats.counters.programs + stats.counters.equal_programs
+    for _ in range(60):
+        y = x
+        for _ in range(50):
+            y = jtorch.tanh(y * 1.01 + 0.1).abs()
+        y.sum().item()
+    assert stats.counters.programs + stats.counters.equal_programs - before == 1
+
+
 def test_an_error_in_a_piece_loses_nothing():
     """A target is out of range in every turn while pieces are being compiled."""
     step, tensors = training(jtorch)
@@ -172,7 +187,8 @@ def test_the_same_bits_whatever_is_on_disk(run_python, tmp_path):
 import hashlib
 import jtorch as torch
 from jtorch.engine import policy, stats
-policy.FOREGROUND, policy.SLACK, policy.SAVED, policy.INLINE, policy.MAX_CROSSING = 0.0, 0.01, 0.012, 0.0, 1 << 40
+policy.FOREGROUND, policy.SLACK, policy.SAVED, policy.MAX_CROSSING = 0.0, 0.01, 0.012, 1 << 40
+policy.shortest_piece = lambda: 0.0
 torch.manual_seed(0)
 layers = [torch.nn.Sequential(torch.nn.Linear(24, 24), torch.nn.LayerNorm(24), torch.nn.GELU()) for _ in range(4)]
 model = torch.nn.Sequential(*layers)

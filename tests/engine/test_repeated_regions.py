@@ -41,6 +41,13 @@ def test_short_periods_are_taken_together(monkeypatch):
     assert cuts_of(["a", "b"] * 59) == []
 
 
+def test_pieces_run_much_longer_than_their_start():
+    assert repeated_regions.cuts(["a", "b"] * 100, [SECONDS] * 200, [1e-6] * 200) == []
+    cuts = repeated_regions.cuts(["a", "b"] * 100, [SECONDS] * 200, [1e-5] * 200)
+    assert len(cuts) > 2
+    assert all((b - a) * 1e-5 >= policy.shortest_piece() for a, b in pairwise(cuts))
+
+
 def test_a_part_that_differs_lies_between():
     items = LAYER * 8 + ["other"] + LAYER * 9
     found = pieces(items)
