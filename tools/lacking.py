@@ -111,8 +111,8 @@ class Table:
             above = _prefix(path.rpartition(".")[0], self.refused)
             if above is None or _advice(own.__doc__ or "") != _advice(self.refused[above]):
                 self.refused[path] = own.__doc__ or ""
-            answers = {n for n, thing in vars(own).items() if n[0] != "_" and not isinstance(thing, ModuleType)}
-            answers = sorted(answers.union(*BUILT.get(path.removeprefix("torch."), ())[:1]))
+            own_names = {n for n, thing in vars(own).items() if n[0] != "_" and not isinstance(thing, ModuleType)}
+            answers = sorted(own_names.union(*BUILT.get(path.removeprefix("torch."), ())[:1]))
             self.extra.update({path: answers} if answers else {})
         else:
             self._add_names(path, own)

@@ -18,15 +18,17 @@ _GATES = {"LSTM": 4, "GRU": 3}
 _SUFFIXES = ("", "_reverse")
 
 
-def _run(mode: str, input: Any, batch_sizes: Tensor | None, hx: list, weights: list[PackedWeight], *options: Any) -> list[Any]:
+def _run(mode: str, input: Any, batch_sizes: Tensor | None, hx: list, weights: list[PackedWeight], num_layers: int,
+         dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> list[Any]:
     """Run a network whose weights are given in pairs, for inputs and for states."""
     pairs = range(0, len(weights), 2)
     if isinstance(weights[0].weight, quantized.QuantizedTensor):
         biases = [w.bias.detach() for w in weights]     # type: ignore[union-attr]
         params = [p for k in pairs for p in (*weights[k].parts(), *weights[k + 1].parts(), biases[k], biases[k + 1])]
-        return recurrent.run(mode, input, batch_sizes, hx, params, True, *options, op="_recurrent_quantized")
+        return recurrent.run(mode, input, batch_sizes, hx, params, True, num_layers, dropout, train, bidirectional, batch_first,
+                             op="_recurrent_quantized")
     params = [p for k in pairs for p in (weights[k].weight, weights[k + 1].weight, weights[k].bias, weights[k + 1].bias)]
-    return recurrent.run(mode, input, batch_sizes, hx, params, True, *options)
+    return recurrent.run(mode, input, batch_sizes, hx, params, True, num_layers, dropout, train, bidirectional, batch_first)
 
 
 def _packed(module: Any, suffix: str, name: str) -> list[PackedWeight]:
@@ -134,11 +136,12 @@ class RNNBase(Module):
                                               for layer, suffix in made._places()])
         return made
 
-    _directions = floats.RNNBase._directions
-    _batch = floats.RNNBase._batch
-    get_expected_hidden_size = floats.RNNBase.get_expected_hidden_size
-    check_hidden_size = floats.RNNBase.check_hidden_size
-    permute_hidden = floats.RNNBase.permute_hidden
+    # These are the float layers' functions, which read only the sizes.
+    _directions: Any = floats.RNNBase._directions
+    _batch: Any = floats.RNNBase._batch
+    get_expected_hidden_size: Any = floats.RNNBase.get_expected_hidden_size
+    check_hidden_size: Any = floats.RNNBase.check_hidden_size
+    permute_hidden: Any = floats.RNNBase.permute_hidden
     _state_size = property(lambda self: self.hidden_size)
 
     def check_input(self, input: Any, batch_sizes: Tensor | None) -> None:
@@ -228,7 +231,7 @@ class LSTM(RNNBase):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__("LSTM", *args, **kwargs)
 
-    permute_hidden = floats.LSTM.permute_hidden     # type: ignore[assignment]
+    permute_hidden: Any = floats.LSTM.permute_hidden
 
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Tensor | None) -> None:
         """Raise PyTorch's error for arguments of wrong shapes."""
