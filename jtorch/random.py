@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import contextlib
-import operator
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -14,11 +13,12 @@ import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, speedups, storage, tape
 from jtorch._api import functions
+from jtorch._api.argument_errors import type_name
 from jtorch._api.conversion import in_format
 from jtorch._api.creation import from_host, place_of
 from jtorch._api.names import put
 from jtorch._api.scalars import integer_of, number_of
-from jtorch._api.sizes import size_of
+from jtorch._api.sizes import int_list_of, size_of, symint_from
 from jtorch._backward.view_history import edge_of, start_history
 from jtorch._backward.view_history import requires_grad as _requires_grad
 from jtorch._base import generator, late_bindings
@@ -220,7 +220,7 @@ def _end(d: dtypes.dtype) -> int:
 
 
 def _shape(function: str, size: tuple, kw: dict[str, Any]) -> tuple[int, ...]:
-    given = (kw.pop("size"),) if "size" in kw else size
+    given = (int_list_of(function, "size", 1, kw.pop("size")),) if "size" in kw else size
     _refuse_others(function, kw)
     if not given:
         raise TypeError(f"{function}() received an invalid combination of arguments - got ()")
@@ -307,23 +307,23 @@ def _randint_arguments(args: tuple, kw: dict) -> tuple[int, int, Any]:
     if len(args) + len(kw) > len(names):
         raise TypeError(f"randint() takes {len(names)} positional arguments but {len(args) + len(kw)} were given")
     _refuse_others("randint", {k: v for k, v in kw.items() if k not in names})
-    low, high = given.get("low", 0), given.get("high")
-    if "low" not in given and "high" in given and not hasattr(high, "__index__"):
-        raise TypeError(f"randint(): argument 'high' (position 1) must be int, not {type(high).__name__}")
-    if not all([hasattr(n, "__index__") for n in (low, high)]) or not isinstance(given.get("size"), (list, tuple)):
+    low, high = symint_from(given.get("low", 0)), symint_from(given.get("high"))
+    if "low" not in given and "high" in given and high is None:
+        raise TypeError(f"randint(): argument 'high' (position 1) must be int, not {type_name(given['high'])}")
+    if low is None or high is None or not isinstance(given.get("size"), (list, tuple)):
         raise TypeError("randint() received an invalid combination of arguments - got "
-                        f"({', '.join(type(a).__name__ for a in args)}), but expected one of: "
-                        "(int high, tuple of ints size, *, ...)")
-    return operator.index(low), operator.index(high), given["size"]     # type: ignore[arg-type]
+                        f"({', '.join(map(type_name, args))}), but expected one of: (int high, tuple of ints size, *, ...)")
+    return low, high, given["size"]
 
 
 @sample_random.refuse_out
 def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
              layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return a random permutation of 0 … n-1. See torch.randperm."""
-    if not hasattr(n, "__index__"):
-        raise TypeError(f"randperm(): argument 'n' (position 1) must be int, not {type(n).__name__}")
-    n, = check.nonnegative([operator.index(n)])
+    size = symint_from(n)
+    if size is None:
+        raise TypeError(f"randperm(): argument 'n' (position 1) must be int, not {type_name(n)}")
+    n, = check.nonnegative([size])
     d, place = dtype or dtypes.int64, place_of(device)
     if out is not None:
         _check_out(out, "aten::randperm", dtype)
@@ -351,7 +351,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
     if size is not None:
         mean, std = (_as_number("normal", x) for x in (mean, std))
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
-        shape = size_of("normal", size)
+        shape = check.nonnegative(int_list_of("normal", "size", 3, size))
         if out is not None:
             _check_out(out, "aten::normal", dtype)
             return _fill(out, shape, lambda t: normal_(t, float(mean), float(std), generator=generator))

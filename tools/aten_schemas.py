@@ -11,8 +11,9 @@ import jtorch
 from jtorch._library.aten import function_of
 from jtorch._library.schema import parse_schema
 
-FILE = Path(jtorch.__file__).parent / "_library" / "aten_schemas.txt"
-COMPOSITES = FILE.with_name("aten_composites.txt")
+HERE = Path(jtorch.__file__).parent
+FILE = HERE / "_base" / "aten_schemas.txt"
+COMPOSITES = HERE / "_library" / "aten_composites.txt"
 _TYPES = set("Tensor int SymInt float bool str Scalar ScalarType Device Layout MemoryFormat Generator complex".split())
 
 

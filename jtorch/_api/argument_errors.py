@@ -8,6 +8,7 @@ import functools
 from types import FrameType, NoneType
 from typing import Any
 
+from jtorch._base.aten_schemas import argument_counts
 from jtorch._base.error_notes import instead_of, with_note
 from jtorch.ops.registry import Frozen, Op, Param, T
 
@@ -35,6 +36,18 @@ def has_overloads(op: Op) -> bool:
     """Return whether PyTorch has overloads of the op, for tensors and numbers."""
     return any({part.strip() for part in p.annotation.split("|")} - {"Tensor", "None"}
                for p in op.params if p.kind in ("tensor_or_number", "tensor_or_static"))
+
+
+def fits_several(op: Op, frame: FrameType | None) -> bool:
+    """Return whether PyTorch's error names no argument, since the number of arguments fits several overloads, or none.
+
+    ``frame``: the frame of the function made from ``op``.
+    """
+    counts = argument_counts(public_name(op))
+    if any(p.kind == "tensor_or_number" for p in op.params) or len(counts) < 2 or frame is None:
+        return has_overloads(op)
+    given = len(_given(op, frame.f_locals)) + (frame.f_locals.get("out") is not None)
+    return len([None for smallest, largest in counts if smallest <= given <= largest]) != 1
 
 
 def needs_a_tensor(op: Op) -> bool:

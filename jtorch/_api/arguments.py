@@ -2,14 +2,25 @@
 from __future__ import annotations
 
 import sys
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from jtorch._api.argument_aliases import first_given
-from jtorch._api.argument_errors import MISSING, Odd, has_overloads, invalid_combination, not_a, type_name
-from jtorch._api.sizes import ints_of
+from jtorch._api.argument_errors import (
+    MISSING,
+    Odd,
+    fits_several,
+    has_overloads,
+    invalid_combination,
+    not_a,
+    public_name,
+    type_name,
+)
+from jtorch._api.sizes import begins_with_int, int_from, ints_of, symint_from
 from jtorch._api.torch_function import NOT_OVERRIDDEN, overrides_of
+from jtorch._base.aten_schemas import is_symbolic
 from jtorch.ops.registry import NUMBERS, Op, T, freeze, frozen_float
 from jtorch.tensor import Tensor, class_of
 
@@ -63,7 +74,7 @@ def flag_of(op: Op, name: str, position: int, given: Any) -> bool:
     """Return a bool argument, possibly given under another name. Raise TypeError for other types, including NumPy's bool."""
     given = first_given(op, name, given)
     if given.__class__ is not bool:
-        raise not_a(given, "bool", op, name, position)
+        raise _refused(op, name, position, given, "bool", sys._getframe(1))
     return given
 
 
@@ -101,28 +112,57 @@ def spelled_out(spelled: tuple, keyword: Any, op: Op | None = None, name: str = 
     if op is not None and not spelled and keyword is None:
         raise TypeError(f'{op.name}() missing 1 required positional arguments: "{name}"')
     if keyword is not None:
-        return tuple(keyword) if isinstance(keyword, (list, tuple)) else (keyword,)
+        return keyword
     if len(spelled) == 1 and isinstance(spelled[0], (list, tuple)):
         return tuple(spelled[0])
     return spelled
 
 
-def sizes_of(op: Op, name: str, position: int, given: Any) -> tuple:
-    """Return the ints of a size. Tensors of one element become numbers."""
+# ---------------------------------------------------------------- ints and lists of ints
+
+def sizes_of(op: Op, name: str, position: int, given: Any, spelled: tuple = ()) -> tuple[int, ...]:
+    """Return the ints of a size. ``spelled`` has the arguments given one by one, or as one sequence."""
     given = first_given(op, name, given)
-    if not isinstance(given, (list, tuple)):
-        raise not_a(given, "tuple of ints", op, name, position)
-    return ints_of(given, op.name, name, position)
+    one_by_one = bool(spelled) and not isinstance(spelled[0], (list, tuple))
+    return _ints(op, name, position, given, sys._getframe(1), not one_by_one)
 
 
 def int_of(op: Op, name: str, position: int, given: Any) -> int:
-    """Return an int argument given as a NumPy integer or a 0-dim tensor. Raise TypeError for other types."""
+    """Return an int argument that is no plain int. Raise TypeError for types that PyTorch refuses."""
     given = first_given(op, name, given)
-    if isinstance(given, Tensor):
-        if not given.dim() and given.dtype.np.kind in "iu":
-            return given.item()
-    elif hasattr(given, "__index__") and not isinstance(given, (bool, np.bool_)):
-        return given.__index__()
-    if has_overloads(op):
-        raise invalid_combination(op, sys._getframe(1))
-    raise not_a(given, "int", op, name, position)
+    found = int_from(given)
+    if found is None and is_symbolic(public_name(op), name):
+        found = symint_from(given)
+    if found is None:
+        raise _refused(op, name, position, given, "int", sys._getframe(1))
+    return found
+
+
+def dims_of(op: Op, name: str, position: int, given: Any) -> int | tuple[int, ...]:
+    """Return a list of ints, or the int given in its place. Raise TypeError for types that PyTorch refuses."""
+    given = first_given(op, name, given)
+    if given.__class__ is tuple and not [n for n in given if n.__class__ is not int]:
+        return given
+    if not isinstance(given, (list, tuple)) and _takes_an_int(op, name):
+        found = symint_from(given, takes_bool_tensors=True)
+        if found is not None:
+            return found
+    return _ints(op, name, position, given, sys._getframe(1))
+
+
+def _ints(op: Op, name: str, position: int, given: Any, frame: FrameType, in_sequence: bool = True) -> tuple[int, ...]:
+    if not isinstance(given, (list, tuple)):
+        raise _refused(op, name, position, given, "tuple of ints", frame)
+    if given and not begins_with_int(given) and fits_several(op, frame):
+        raise invalid_combination(op, frame)
+    return ints_of(given, public_name(op), name, position, in_sequence)
+
+
+def _takes_an_int(op: Op, name: str) -> bool:
+    annotation = next(p.annotation for p in op.params if p.name == name)
+    return not {"Dims", "int"}.isdisjoint([part.strip() for part in annotation.split("|")])
+
+
+def _refused(op: Op, name: str, position: int, given: Any, wanted: str, frame: FrameType) -> TypeError:
+    """Return PyTorch's error for an argument of a wrong type. ``frame``: the frame of the function made from ``op``."""
+    return invalid_combination(op, frame) if fits_several(op, frame) else not_a(given, wanted, op, name, position)

@@ -12,6 +12,7 @@ import jtorch.dtype as dtypes
 from jtorch import engine, storage
 from jtorch._api import sequences
 from jtorch._api.argument_errors import MISSING
+from jtorch._api.sizes import int_list_of
 from jtorch._backward.view_history import set_requires_grad
 from jtorch._base import capsules, late_bindings, warned
 from jtorch._base.deterministic import number_for_new_memory
@@ -302,7 +303,8 @@ def _check_buffer(length: int, width: int, count: int, offset: int) -> None:
 def empty_strided(size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return a tensor with the given strides; its elements are 0. See torch.empty_strided."""
-    size, stride = tuple(size), tuple(stride)
+    size = int_list_of("empty_strided", "size", 1, size)
+    stride = int_list_of("empty_strided", "stride", 2, stride)
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} and {len(size)}")
     d, place = dtypes.as_dtype(dtype, "empty_strided") or dtypes.get_default_dtype(), place_of(device)

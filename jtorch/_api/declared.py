@@ -17,6 +17,8 @@ import jtorch.dtype as dtypes
 from jtorch._api import functions
 from jtorch._api.argument_errors import type_name
 from jtorch._api.names import put
+from jtorch._api.sizes import begins_with_int, int_from, ints_of, symint_from
+from jtorch._base.aten_schemas import is_symbolic
 from jtorch.tensor import Tensor
 
 # A line for each function: its overloads, separated by "|". An argument is a name and a type; "?" allows None, "=" says that
@@ -175,7 +177,15 @@ def _is_number(v: Any) -> bool:
 
 
 def _is_int(v: Any) -> bool:
-    return hasattr(v, "__index__") and not isinstance(v, bool)
+    return int_from(v) is not None
+
+
+def _is_symint(v: Any) -> bool:
+    return symint_from(v, takes_bool_tensors=True) is not None
+
+
+def _is_list_of_ints(v: Any) -> bool:
+    return isinstance(v, (list, tuple)) and (not v or begins_with_int(v))
 
 
 def _is_float(v: Any) -> bool:
@@ -185,8 +195,8 @@ def _is_float(v: Any) -> bool:
 TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "Tensor": (_is_tensor, "Tensor"), "Number": (_is_number, "Number"), "int": (_is_int, "int"), "float": (_is_float, "float"),
     "bool": (lambda v: isinstance(v, (bool, np.bool_)) or hasattr(v, "node"), "bool"),
-    "ints": (lambda v: isinstance(v, (list, tuple)) or _is_int(v), "tuple of ints"),
-    "ints*": (lambda v: isinstance(v, (list, tuple)) and all(map(_is_int, v)), "tuple of ints"),
+    "ints": (lambda v: _is_list_of_ints(v) or _is_symint(v), "tuple of ints"),
+    "ints*": (lambda v: _is_list_of_ints(v), "tuple of ints"),
     "floats": (lambda v: isinstance(v, (list, tuple)), "tuple of floats"),
     "Tensors": (lambda v: isinstance(v, (list, tuple)), "tuple of Tensors"),
     "storage": (lambda v: isinstance(v, Tensor) or "Storage" in type(v).__name__, "Storage"),
@@ -199,6 +209,7 @@ TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 class Parameter:
     """One declared argument."""
 
+    function: str
     name: str
     kind: str
     may_be_none: bool
@@ -207,18 +218,20 @@ class Parameter:
 
     def takes(self, value: Any) -> bool:
         """Return whether the argument may have this value."""
-        return (value is None and self.may_be_none) or TYPES[self.kind][0](value)
+        if (value is None and self.may_be_none) or TYPES[self.kind][0](value):
+            return True
+        return self.kind == "int" and is_symbolic(self.function, self.name) and _is_symint(value)
 
 
-def parse(text: str) -> list[Parameter]:
-    """Return the parameters of one overload."""
+def parse(function: str, text: str) -> list[Parameter]:
+    """Return the parameters of one overload of a function."""
     found, by_name = [], False
     for part in text.split(","):
         if part.strip() == "*":
             by_name = True
             continue
         name, kind = part.split()
-        found.append(Parameter(name, kind.rstrip("=").rstrip("?"), "?" in kind, kind.endswith("="), by_name))
+        found.append(Parameter(function, name, kind.rstrip("=").rstrip("?"), "?" in kind, kind.endswith("="), by_name))
     return found
 
 
@@ -246,6 +259,8 @@ def fit(name: str, declared: Sequence[Parameter], args: tuple, kwargs: dict[str,
         if p.name in given and not p.takes(given[p.name]):
             where = f" (position {at})" if at <= len(args) else ""
             raise Refused(f"{name}(): argument '{p.name}'{where} must be {TYPES[p.kind][1]}, not {type_name(given[p.name])}")
+        if p.kind in ("ints", "ints*") and isinstance(given.get(p.name), (list, tuple)):
+            given[p.name] = ints_of(given[p.name], name, p.name, at, True)
     return given
 
 
@@ -312,5 +327,5 @@ def bind() -> None:
         made = {}
         for line in lines.strip().replace("\n    ", " ").splitlines():
             name, _, text = line.partition(":")
-            made[name] = checking(getattr(space, name), name, [parse(part) for part in text.split("|")])
+            made[name] = checking(getattr(space, name), name, [parse(name, part) for part in text.split("|")])
         put(space, made, replaces=True)

@@ -18,8 +18,26 @@ import jtorch.device as devices
 import jtorch.ops
 from jtorch import engine
 from jtorch._api.argument_aliases import MADE, first_given, in_old_order, numpy_names
-from jtorch._api.argument_errors import GUARD, MISSING, check_statics, invalid_combination, needs_a_tensor, type_name
-from jtorch._api.arguments import flag_of, int_of, list_of, operand_of, sizes_of, spelled_out, static_of, tensor_of
+from jtorch._api.argument_errors import (
+    GUARD,
+    MISSING,
+    SECTIONS,
+    check_statics,
+    invalid_combination,
+    needs_a_tensor,
+    type_name,
+)
+from jtorch._api.arguments import (
+    dims_of,
+    flag_of,
+    int_of,
+    list_of,
+    operand_of,
+    sizes_of,
+    spelled_out,
+    static_of,
+    tensor_of,
+)
 from jtorch._api.conversion import in_format
 from jtorch._api.names import ONLY_IN_PLACE, put
 from jtorch._api.op_docs import OpDoc
@@ -316,7 +334,8 @@ class _Writer:
         required = f", OP{self.prefix}, {p.name!r}" if _is_empty(p) else ""
         lines = [f"{p.name} = spelled_out({p.name}_, {p.name}{required})"] if p.varargs else []
         given = p.name if p.varargs or "None" not in p.annotation else f"None if {p.name} is None else "
-        ints = f"sizes_of(OP{self.prefix}, {p.name!r}, {at}, {p.name})"
+        spelled = f", {p.name}_" if p.varargs else ""
+        ints = f"sizes_of(OP{self.prefix}, {p.name!r}, {at}, {p.name}{spelled})"
         return [*lines, f"{p.name} = {ints if given == p.name else given + ints}"], p.name, ""
 
     def _static(self, p: Param, at: int):
@@ -328,7 +347,9 @@ class _Writer:
             unless = "" if p.annotation == "bool" else f" and {p.name} is not None"
             checked = f"flag_of(OP{self.prefix}, {p.name!r}, {at}, {p.name})"
             return [f"if {p.name}.__class__ is not bool{unless}: {p.name} = {checked}"], p.name, ""
-        return [f"if {p.name}.__class__ not in _PLAIN: {p.name} = static_of({self._checked(p)})"], p.name, ""
+        is_list = p.is_dims and p.name != SECTIONS
+        made = f"dims_of(OP{self.prefix}, {p.name!r}, {at}, {p.name})" if is_list else f"static_of({self._checked(p)})"
+        return [f"if {p.name}.__class__ not in _PLAIN: {p.name} = {made}"], p.name, ""
 
     def _checked(self, p: Param) -> str:
         return f"first_given(OP{self.prefix}, {p.name!r}, {p.name})" if _is_empty(p) else p.name
@@ -418,7 +439,7 @@ _SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_
           "call_inplace": call_inplace,
           "call_writing": call_writing,
           "named": named, "tensor_of": tensor_of, "operand_of": operand_of, "static_of": static_of, "list_of": list_of,
-          "spelled_out": spelled_out, "int_of": int_of, "flag_of": flag_of, "sizes_of": sizes_of,
+          "spelled_out": spelled_out, "int_of": int_of, "dims_of": dims_of, "flag_of": flag_of, "sizes_of": sizes_of,
           "_new_call": _new_call, "_call_creating": _call_creating,
           "MISSING": MISSING, "first_given": first_given, "in_old_order": in_old_order,
           "_call_dynamic": _call_dynamic, "_dynamic_out": _dynamic_out, "_overridden": overridden,

@@ -1,7 +1,7 @@
 """Functions whose overloads one signature cannot express. They choose an op by their arguments."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
 
@@ -268,12 +268,13 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Convert flat indices to coordinates in ``shape``. See torch.unravel_index."""
-    if not isinstance(shape, (int, tuple, list)):
+    if not isinstance(shape, (int, Sequence)):
         raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
-    odd = next((n for n in shape if not hasattr(n, "__index__")), None) if not isinstance(shape, int) else None
-    if odd is not None:
-        raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(odd)}")
-    found = overridden.unravel_index(indices, (shape,) if isinstance(shape, int) else tuple(shape))
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    odd = [n for n in sizes if not isinstance(n, int)]
+    if odd:
+        raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(odd[0])}")
+    found = overridden.unravel_index(indices, tuple(map(int, sizes)))
     return functions.unbind(found, -1)
 
 

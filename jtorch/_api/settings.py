@@ -14,6 +14,7 @@ from jtorch._api import functions
 from jtorch._api.creation import empty_strided, from_host
 from jtorch._api.functional import set_default_dtype, use_deterministic_algorithms
 from jtorch._api.names import put
+from jtorch._api.sizes import int_list_of
 from jtorch._api.typed_tensors import NAMED, MemoryFormat, check_available, tensortype
 from jtorch._backward.view_history import requires_grad
 from jtorch._base import warned
@@ -184,7 +185,8 @@ def resolve_neg(input: Tensor) -> Tensor:
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
                    requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Return a tensor of zeros whose dims have the given order in memory. See torch.empty_permuted."""
-    size, order = tuple(size), tuple(physical_layout)
+    size = int_list_of("empty_permuted", "size", 1, size)
+    order = int_list_of("empty_permuted", "physical_layout", 2, physical_layout)
     if len(size) != len(order):
         raise RuntimeError("Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
                            f"{len(size)} is not equal to len(physical_layout) = {len(order)}")

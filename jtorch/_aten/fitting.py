@@ -6,9 +6,9 @@ import typing
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jtorch._base.aten_schemas import schemas
 from jtorch._base.layout import strided
 from jtorch._library.arguments import default
-from jtorch._library.aten import schemas
 from jtorch._library.namespaces import OpOverload, ops
 from jtorch._library.schema import Argument, FunctionSchema
 from jtorch.engine import Call

@@ -1,7 +1,7 @@
 """torch.ops.aten: PyTorch's operators with their schemas, implemented by this package's functions.
 
-``aten_schemas.txt`` has all schemas; ``python -m tools.aten_schemas`` writes it. Operators that are not built exist too,
-since programs that rewrite graphs compare with them. Calling them raises an error.
+``_base/aten_schemas.txt`` has all schemas. Operators that are not built exist too, since programs that rewrite graphs compare
+with them. Calling them raises an error.
 """
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from jtorch._api import functions, lazy_modules, nn_functions
 from jtorch._base import late_bindings
+from jtorch._base.aten_schemas import schemas
 from jtorch._base.layout import strided
 from jtorch._base.not_built import NotBuiltError
 from jtorch._library.aten_forms import FORMS
@@ -22,15 +23,6 @@ from jtorch._library.schema import FunctionSchema, parse_schema
 from jtorch.tensor import Tensor
 
 _SPACES = ("linalg", "special", "fft")
-
-
-@functools.cache
-def schemas() -> dict[str, list[str]]:
-    """Return the texts of all schemas by operator name."""
-    found: dict[str, list[str]] = {}
-    for line in Path(__file__).with_name("aten_schemas.txt").read_text().splitlines():
-        found.setdefault(line[:line.index("(")].partition(".")[0], []).append(line)
-    return found
 
 
 @functools.cache

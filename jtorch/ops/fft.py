@@ -163,21 +163,21 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 @op(name="fft.fftn", saves="none", backward_name="FftC2CBackward0", out=Out(refuses=out_dtypes.expects_complex("fftn")),
     result_dtype=np.complex64)
-def fftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
+def fftn(input: Tensor, s: int | tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """Return the transform along several dimensions. See torch.fft.fftn."""
     return _many(jnp.fft.fftn, _complex(input), *_axes(input, s, dim), norm)
 
 
 @op(name="fft.ifftn", saves="none", backward_name="FftC2CBackward0",
     out=Out(refuses=out_dtypes.expects_complex("fftn")), result_dtype=np.complex64)
-def ifftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
+def ifftn(input: Tensor, s: int | tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """Return the inverse of fftn. See torch.fft.ifftn."""
     return _many(jnp.fft.ifftn, _complex(input), *_axes(input, s, dim), norm)
 
 
 @op(name="fft.rfftn", saves="all", backward_name="FftR2CBackward0",
     out=Out(refuses=out_dtypes.expects_complex("rfftn")), result_dtype=np.complex64)
-def rfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
+def rfftn(input: Tensor, s: int | tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """Return the first half of a real input's transform along several dimensions. See torch.fft.rfftn."""
     input = _real(input, "rfftn", "a real-valued")
     sizes, axes = _axes(input, s, dim)
@@ -187,7 +187,7 @@ def rfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, nor
 
 @op(name="fft.irfftn", saves="none", backward_name="FftC2RBackward0",
     out=Out(refuses=out_dtypes.expects_floating("irfftn")))
-def irfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
+def irfftn(input: Tensor, s: int | tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """Return the inverse of rfftn. See torch.fft.irfftn."""
     sizes, axes = _half(input, s, dim, "irfftn")
     return _from_half(_complex(input), sizes, axes, norm)
@@ -195,7 +195,7 @@ def irfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, no
 
 @op(name="fft.hfftn", saves="none", backward_name="FftC2RBackward0",
     out=Out(refuses=out_dtypes.expects_floating("hfftn")))
-def hfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
+def hfftn(input: Tensor, s: int | tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """Return the real transform of half a Hermitian signal along several dimensions. See torch.fft.hfftn."""
     sizes, axes = _half(input, s, dim, "hfftn")
     _check(sizes, norm)
@@ -204,7 +204,7 @@ def hfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, nor
 
 @op(name="fft.ihfftn", saves="none", backward_name="FftC2CBackward0",
     out=Out(refuses=out_dtypes.expects_complex("ihfftn")), result_dtype=np.complex64)
-def ihfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
+def ihfftn(input: Tensor, s: int | tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """Return the inverse of hfftn. See torch.fft.ihfftn."""
     check.require(not promotion.is_complex(np.dtype(input.dtype)),
                   f"Only supports floating-point dtypes, but found: {check.scalar_name(input.dtype)}")
@@ -218,42 +218,42 @@ def ihfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, no
 
 @op(name="fft.fft2", saves="none", backward_name="FftC2CBackward0", out=Out(refuses=out_dtypes.expects_complex("fftn")),
     result_dtype=np.complex64)
-def fft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
+def fft2(input: Tensor, s: int | tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
     """Return the transform along two dimensions. See torch.fft.fft2."""
     return fftn(input, s, dim, norm)
 
 
 @op(name="fft.ifft2", saves="none", backward_name="FftC2CBackward0",
     out=Out(refuses=out_dtypes.expects_complex("fftn")), result_dtype=np.complex64)
-def ifft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
+def ifft2(input: Tensor, s: int | tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
     """Return the inverse of fft2. See torch.fft.ifft2."""
     return ifftn(input, s, dim, norm)
 
 
 @op(name="fft.rfft2", saves="all", backward_name="FftR2CBackward0",
     out=Out(refuses=out_dtypes.expects_complex("rfftn")), result_dtype=np.complex64)
-def rfft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
+def rfft2(input: Tensor, s: int | tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
     """Return the first half of a real input's transform along two dimensions. See torch.fft.rfft2."""
     return rfftn(input, s, dim, norm)
 
 
 @op(name="fft.irfft2", saves="none", backward_name="FftC2RBackward0",
     out=Out(refuses=out_dtypes.expects_floating("irfftn")))
-def irfft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
+def irfft2(input: Tensor, s: int | tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
     """Return the inverse of rfft2. See torch.fft.irfft2."""
     return irfftn(input, s, dim, norm)
 
 
 @op(name="fft.hfft2", saves="none", backward_name="FftC2RBackward0",
     out=Out(refuses=out_dtypes.expects_floating("hfftn")))
-def hfft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
+def hfft2(input: Tensor, s: int | tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
     """Return the real transform of half a Hermitian signal along two dimensions. See torch.fft.hfft2."""
     return hfftn(input, s, dim, norm)
 
 
 @op(name="fft.ihfft2", saves="none", backward_name="FftC2CBackward0",
     out=Out(refuses=out_dtypes.expects_complex("ihfftn")), result_dtype=np.complex64)
-def ihfft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
+def ihfft2(input: Tensor, s: int | tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
     """Return the inverse of hfft2. See torch.fft.ihfft2."""
     return ihfftn(input, s, dim, norm)
 

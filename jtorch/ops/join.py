@@ -279,13 +279,13 @@ def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ..
     shifts = (shifts,) if isinstance(shifts, check.Int) else tuple(shifts)
     dims = () if dims is None else (dims,) if isinstance(dims, check.Int) else tuple(dims)
     check.require(len(shifts) > 0, "`shifts` required")
-    if not input.size:
-        return input
     if not dims and len(shifts) == 1:
         return jnp.roll(input.reshape(-1), shifts[0]).reshape(input.shape)
     check.require(input.ndim > 0, f"Dimension specified as {dims[0] if dims else 0} but tensor has no dimensions", IndexError)
     check.require(len(shifts) == len(dims), f"shifts and dimensions must align. shifts: {len(shifts)}, "
                   f"dims:{len(dims)}")
+    if not input.size:
+        return input
     dims = tuple(check.wrap_dim(d, input.ndim) for d in dims)
     return jnp.roll(input, shifts, dims) if input.ndim else input
 

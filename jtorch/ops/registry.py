@@ -131,6 +131,12 @@ class Param:
     varargs: bool = False
 
     @property
+    def is_dims(self) -> bool:
+        """Whether the parameter is a list of ints, perhaps with an int, a str or None in its place."""
+        parts = {part.strip() for part in self.annotation.split("|")}
+        return parts == {"Dims"} or ("tuple[int, ...]" in parts and parts <= {"tuple[int, ...]", "int", "str", "None"})
+
+    @property
     def is_dtype(self) -> bool:
         """Whether the parameter is a dtype or None."""
         return self.annotation in ("dtype", "dtype | None", "dtypes.dtype | None")
