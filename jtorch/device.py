@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable
 
 import jax
 
@@ -244,6 +245,11 @@ def current_cuda_index() -> int:
     return _thread.cuda_index
 
 
+def chosen_cuda_index() -> int | None:
+    """Return the index that ``set_current_cuda_index`` has set in this thread; None if it has not been called."""
+    return _thread.__dict__.get("cuda_index")
+
+
 def set_current_cuda_index(index: int) -> None:
     """Set the index of ``cuda`` without an index in this thread."""
     _thread.cuda_index = index
@@ -254,6 +260,9 @@ def set_current_cuda_index(index: int) -> None:
 ACCELERATORS = ("cuda", "mps", "xla")     # torch's device types that JAX may support
 _BACKENDS = {"cpu": "cpu", "cuda": "gpu", "mps": "METAL", "xla": None}  # JAX's names; None is its default backend
 _JAX_DEVICES: dict[str, tuple] = {}
+# The function ``counted`` of ``_base/gpus.py``. It returns the number of GPUs, or None if only JAX can tell.
+count_gpus: list[Callable[[], int | None]] = []
+_stand_in = {"cpu": False}      # Whether CPUs take the GPUs' place.
 
 
 def jax_devices(type: str) -> tuple:
@@ -267,10 +276,40 @@ def jax_devices(type: str) -> tuple:
 def _ask_jax(type: str) -> tuple:
     if type not in _BACKENDS:
         return ()
+    if _stand_in["cpu"]:
+        return _of_cpus(type)
     try:
         return tuple(jax.local_devices(backend=_BACKENDS[type]))
     except RuntimeError:  # JAX raises this if a backend is not installed or fails to start.
         return ()
+
+
+def let_cpus_stand_in() -> None:
+    """Make ``cuda`` this process's virtual CPUs after the first one, or its only CPU, to run programs for GPUs without a GPU."""
+    _stand_in["cpu"] = True
+
+
+def _of_cpus(type: str) -> tuple:
+    found = tuple(jax.local_devices(backend="cpu"))
+    return {"cpu": found[:1], "cuda": found[1:] or found, "xla": found[1:] or found}.get(type, ())
+
+
+def cuda_count() -> int:
+    """Return the number of GPUs that this process may use, without starting JAX if possible."""
+    found = _JAX_DEVICES.get("cuda")
+    if found is None:
+        counted = next((n for count in count_gpus if (n := count()) is not None), None)
+        return len(jax_devices("cuda")) if counted is None else counted
+    return len(found)
+
+
+def set_own_gpu(own: jax.Device, index: int, count: int) -> None:
+    """Make one GPU of ``count`` the only one of this process. All indices name it, and ``index`` is the current one at first.
+
+    JAX gives each process of a job its own GPUs. Code for another rank's GPU, such as ``map_location="cuda:0"``, uses this one.
+    """
+    _JAX_DEVICES["cuda"] = (own,) * max(count, index + 1)
+    _Thread.cuda_index = index
 
 
 def is_accelerator(d: device | None) -> bool:
@@ -280,7 +319,7 @@ def is_accelerator(d: device | None) -> bool:
 
 def accelerator_type() -> str | None:
     """Return the accelerator's type: ``cuda`` for a GPU, ``xla`` for any other, None if there is only a CPU."""
-    if jax_devices("cuda"):
+    if cuda_count():
         return "cuda"
     return None if jax_devices("xla")[0].platform == "cpu" else "xla"
 
@@ -387,5 +426,9 @@ def _absent(type: str) -> Exception:
 def of_jax(d: jax.Device) -> device:
     """Return the torch device of a JAX device: ``cpu`` or ``cuda`` with its index, ``xla`` for any other kind."""
     kind = {"cpu": "cpu", "gpu": "cuda"}.get(d.platform, "xla")
-    index = jax_devices(kind).index(d)
+    if _stand_in["cpu"] and d not in jax_devices("cpu"):
+        kind = "cuda"
+    there = jax_devices(kind)
+    current = _thread.cuda_index if kind == "cuda" else 0
+    index = current if current < len(there) and there[current] == d else there.index(d)
     return _CPU if kind == "cpu" and index == 0 else interned(kind, index)

@@ -9,7 +9,7 @@ from jtorch import random
 from jtorch._api import functions
 from jtorch._base.layout import strided
 from jtorch._base.size import Size
-from jtorch._parallel.dtensor import DTensor, wrapped
+from jtorch._parallel.dtensor import DTensor, on_devices_of, wrapped
 from jtorch._parallel.layout import Layout, contiguous_stride, local_part, normalized
 from jtorch._parallel.placements import Partial, Placement, Replicate, Shard
 from jtorch._parallel.rules.making import part_of
@@ -58,7 +58,7 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None, pla
                            f"{given.index(unknown)}!")
     if mesh._own is not None:
         return distributed(tensor.detach(), mesh, given).requires_grad_(tensor.requires_grad)     # type: ignore[return-value]
-    full = tensor.detach().contiguous()
+    full = on_devices_of(mesh, tensor.detach()).contiguous()
     if src_data_rank is not None and mesh.get_coordinate() is not None and not tensor.is_meta:
         full = _of_source(full, mesh, src_data_rank)
     spec = Layout(mesh, given, tuple(tensor.shape), tuple(tensor.stride()))
@@ -95,7 +95,7 @@ def _size(given: tuple) -> tuple[int, ...]:
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list, Size)) else tuple(given)
 
 
-def _made(make: Callable[[tuple[int, ...]], Tensor], size: tuple[int, ...], requires_grad: bool, layout: Any,
+def _made(make: Callable[[tuple[int, ...], Any], Tensor], size: tuple[int, ...], requires_grad: bool, layout: Any,
           mesh: DeviceMesh | None, placements: Sequence[Placement] | None, drawn: bool = False) -> DTensor:
     if layout is not strided:
         raise AssertionError("layout value not supported!")
@@ -104,9 +104,9 @@ def _made(make: Callable[[tuple[int, ...]], Tensor], size: tuple[int, ...], requ
         raise AssertionError("mesh dimension does not match the length of placements")
     given = normalized(placements or None, mesh, len(size))
     if mesh._own is not None:
-        return distributed(make(size), mesh, given).requires_grad_(requires_grad)     # type: ignore[return-value]
+        return distributed(make(size, None), mesh, given).requires_grad_(requires_grad)     # type: ignore[return-value]
     spec = Layout(mesh, given, size, contiguous_stride(size))
-    local = _cut(make(size), spec) if drawn else make(local_part(size, mesh, given)[0])
+    local = _cut(make(size, mesh.device_type), spec) if drawn else make(local_part(size, mesh, given)[0], mesh.device_type)
     return wrapped(local, spec).requires_grad_(requires_grad)
 
 
@@ -126,37 +126,42 @@ def zeros(*size: Any, dtype: Any = None, layout: Any = strided, requires_grad: b
         The DTensor.
 
     """
-    return _made(lambda s: functions.zeros(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements)
+    return _made(lambda s, on: functions.zeros(s, dtype=dtype, device=on), _size(size), requires_grad, layout, device_mesh,
+                 placements)
 
 
 def ones(*size: Any, dtype: Any = None, layout: Any = strided, requires_grad: bool = False,
          device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
     """Return a DTensor of ones. See torch.distributed.tensor.ones, and ``zeros`` for the arguments."""
-    return _made(lambda s: functions.ones(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements)
+    return _made(lambda s, on: functions.ones(s, dtype=dtype, device=on), _size(size), requires_grad, layout, device_mesh,
+                 placements)
 
 
 def empty(*size: Any, dtype: Any = None, layout: Any = strided, requires_grad: bool = False,
           device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
     """Return a DTensor of arbitrary values. See torch.distributed.tensor.empty, and ``zeros`` for the arguments."""
-    return _made(lambda s: functions.empty(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements)
+    return _made(lambda s, on: functions.empty(s, dtype=dtype, device=on), _size(size), requires_grad, layout, device_mesh,
+                 placements)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = strided, requires_grad: bool = False,
          device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
     """Return a DTensor filled with a number. See torch.distributed.tensor.full, and ``zeros`` for the arguments."""
-    return _made(lambda s: functions.full(s, fill_value, dtype=dtype), _size((size,)), requires_grad, layout, device_mesh,
-                 placements)
+    return _made(lambda s, on: functions.full(s, fill_value, dtype=dtype, device=on), _size((size,)), requires_grad, layout,
+                 device_mesh, placements)
 
 
 def rand(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = strided,
          device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
     """Return a DTensor of uniform random numbers in [0, 1), the same numbers as one process would draw."""
-    return _made(lambda s: random.rand(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements, True)
+    return _made(lambda s, on: random.rand(s, dtype=dtype, device=on), _size(size), requires_grad, layout, device_mesh,
+                 placements, True)
 
 
 def randn(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = strided,
           device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
     """Return a DTensor of normal random numbers, the same numbers as one process would draw."""
-    return _made(lambda s: random.randn(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements, True)
+    return _made(lambda s, on: random.randn(s, dtype=dtype, device=on), _size(size), requires_grad, layout, device_mesh,
+                 placements, True)
 
 

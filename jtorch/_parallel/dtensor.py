@@ -85,6 +85,7 @@ class DTensor(Tensor):
         given = normalized(placements, mesh, local_tensor.dim())
         if mesh._own is not None:
             return _from_local_on_devices(local_tensor, mesh, given)
+        local_tensor = on_devices_of(mesh, local_tensor)
         whole = tuple(shape) if shape else whole_shape(local_tensor.shape, mesh, given)
         steps = tuple(stride) if stride else whole_stride(local_tensor.stride(), whole)
         if mesh.get_coordinate() is None:       # This rank is not in the mesh and has no shard.
@@ -335,6 +336,11 @@ def wrapped(local: Tensor, spec: Layout) -> Any:
     made.__class__ = DTensor
     made._spec = spec
     return made
+
+
+def on_devices_of(mesh: DeviceMesh, t: Tensor) -> Tensor:
+    """Return a tensor on this rank's device of a mesh; a meta tensor unchanged."""
+    return t if t.is_meta or t.device.type == mesh.device_type else t.to(mesh.device_type)       # type: ignore[attr-defined]
 
 
 def _from_local_on_devices(t: Tensor, mesh: DeviceMesh, placements: Placements) -> DTensor:

@@ -36,7 +36,7 @@ def gathered(x: Tensor, dim: int, size: int, group: Any) -> Tensor:
     n = group.size()
     width = part(size, n, 0)[1]
     mine = _padded(x.detach(), dim, width)
-    rows = zeros((n, *mine.shape), dtype=x.dtype)
+    rows = zeros((n, *mine.shape), dtype=x.dtype, device=x.device)
     dist.all_gather_into_tensor(rows, mine, group)
     return cat([rows[i].narrow(dim, 0, part(size, n, i)[1]) for i in range(n)], dim)
 
@@ -59,7 +59,7 @@ def reduced_part(x: Tensor, dim: int, op: str, group: Any) -> Tensor:
     n, size = group.size(), x.shape[dim]
     width = part(size, n, 0)[1]
     parts = [_padded(x.detach().narrow(dim, *part(size, n, i)), dim, width) for i in range(n)]
-    made = zeros(parts[0].shape, dtype=x.dtype)
+    made = zeros(parts[0].shape, dtype=x.dtype, device=x.device)
     dist.reduce_scatter(made, parts, getattr(dist.ReduceOp, _OPS[op]), group)
     made = made.narrow(dim, 0, part(size, n, group.rank())[1])
     return made.div_(n) if op == "avg" else made
@@ -76,7 +76,7 @@ def exchanged(x: Tensor, gather_dim: int, split_dim: int, size: int, group: Any)
     for i in range(n):
         shape = list(x.shape)
         shape[split_dim], shape[gather_dim] = mine, part(size, n, i)[1]
-        received.append(zeros(shape, dtype=x.dtype))
+        received.append(zeros(shape, dtype=x.dtype, device=x.device))
     dist.all_to_all(received, sent, group)
     return cat(received, gather_dim)
 

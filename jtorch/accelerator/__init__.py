@@ -34,7 +34,7 @@ def is_available() -> bool:
 def device_count() -> int:
     """Return the number of accelerators. See torch.accelerator.device_count."""
     found = accelerator_type()
-    return 0 if found is None else len(jax_devices(found))
+    return 0 if found is None else cuda.device_count() if found == "cuda" else len(jax_devices(found))
 
 
 def _required() -> str:

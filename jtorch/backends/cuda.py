@@ -10,7 +10,7 @@ from jtorch.backends._flags import Computed, Flag, Settings
 
 def is_built() -> bool:
     """Return whether JAX has a GPU backend. See torch.backends.cuda.is_built."""
-    return bool(devices.jax_devices("cuda"))
+    return devices.cuda_count() > 0
 
 
 def _set_tf32(allowed) -> None:

@@ -10,7 +10,7 @@ from jtorch.backends._flags import Computed, Flag, Settings
 
 def is_available() -> bool:
     """Return whether there is a GPU, on which XLA can call cuDNN. See torch.backends.cudnn.is_available."""
-    return bool(devices.jax_devices("cuda"))
+    return devices.cuda_count() > 0
 
 
 def version() -> None:

@@ -37,7 +37,7 @@ def is_available() -> bool:
 
 def device_count() -> int:
     """Return the number of this process's GPUs. See torch.cuda.device_count."""
-    return len(devices.jax_devices("cuda"))
+    return devices.cuda_count()
 
 
 def init() -> None:

@@ -1,8 +1,9 @@
-"""The names of the backends of collectives. See torch.distributed.Backend."""
+"""The backends of collectives, and the types of devices that each serves. See torch.distributed.Backend."""
 from __future__ import annotations
 
 from typing import Any
 
+from jtorch.device import cuda_count
 from jtorch.device import device as _device
 
 
@@ -14,6 +15,7 @@ class Backend(str):
     XLA = "xla"
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
     default_device_backend_map = {"cpu": GLOO, "cuda": NCCL, "xpu": XCCL, "mps": GLOO}
+    backend_capability = {GLOO: ["cpu", "cuda"], NCCL: ["cuda"], XLA: ["cpu"]}
 
     def __new__(cls, name: str) -> Backend:
         """Return the name in lower case; ValueError if it is no string."""
@@ -22,17 +24,54 @@ class Backend(str):
         return str.__new__(cls, name.lower())
 
 
-def backend_name(backend: str | None) -> str:
-    """Return the backend that ``backend`` names for the CPU; NotImplementedError if it is not built."""
-    parts = [part.rpartition(":") for part in (backend or "gloo").lower().split(",")]
-    name = next((backend for device, _, backend in parts if device in ("", "cpu")), parts[0][2])
-    if name == Backend.XLA:
-        return Backend.XLA
-    if name == Backend.NCCL:
-        raise NotImplementedError("ProcessGroupNCCL is not built: collectives run on CPUs, by backend=\"gloo\"")
-    if name not in (Backend.GLOO, Backend.UNDEFINED):
-        raise NotImplementedError(f"torch.distributed's backend {name!r} is not built; \"gloo\" and \"xla\" are")
-    return Backend.GLOO
+def backends_of(backend: str | None, device_id: Any = None) -> tuple[str, dict[str, str]]:
+    """Return the name of a job's backend, and the backend of each type of device.
+
+    Args:
+        backend: a backend, or pairs such as ``"cpu:gloo,cuda:nccl"``; that of ``device_id`` or of the machine's accelerator, if
+            None.
+        device_id: the device of this process, or None.
+
+    Raises:
+        ValueError: pairs in another form, or NCCL without a GPU.
+        NotImplementedError: a backend that is not built.
+
+    """
+    if backend is None and device_id is not None:
+        backend = Backend.default_device_backend_map.get(device_id.type)
+    name = Backend(backend or Backend.UNDEFINED)
+    if name == Backend.UNDEFINED:
+        made = {"cuda": Backend.NCCL} if cuda_count() else {"cpu": Backend.GLOO}
+    else:
+        made = _of_pairs(name) if ":" in name else dict.fromkeys(_checked(name), str(name))
+    if Backend.NCCL in made.values() and not cuda_count():
+        raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
+    return name, made
+
+
+def _checked(name: str) -> list[str]:
+    """Return the types of devices that a backend serves; NotImplementedError if it is not built."""
+    if name not in Backend.backend_capability:
+        raise NotImplementedError(f"torch.distributed's backend {name!r} is not built; \"gloo\", \"nccl\" and \"xla\" are")
+    return Backend.backend_capability[name]
+
+
+def _of_pairs(text: str) -> dict[str, str]:
+    form = (f"The custom backend string argument is invalid: {text}.\n"
+            "                Custom backend string is an experimental feature where the backend string must be in the format:\n"
+            '                "<device_type1>:<backend1>,<device_type2>:<backend2>...". e.g. \'cpu:gloo,cuda:nccl\'')
+    made: dict[str, str] = {}
+    for pair in text.split(","):
+        kind, _, name = pair.partition(":")
+        if pair.count(":") != 1:
+            raise ValueError(f"Invalid device:backend pairing:                                      {pair}. {form}")
+        if kind in made:
+            raise ValueError(f"Duplicate device type {kind}                                      in backend string: {name}. "
+                             f"{form}")
+        if kind not in _checked(name):
+            raise NotImplementedError(f"the backend {name!r} is not built for tensors on {kind!r}")
+        made[kind] = name
+    return made
 
 
 def get_default_backend_for_device(device: Any) -> str:

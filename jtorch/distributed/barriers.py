@@ -6,9 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 from jtorch._base import warned
+from jtorch.distributed.backends import Backend
 from jtorch.distributed.collectives import _begin
 from jtorch.distributed.errors import DistBackendError
 from jtorch.distributed.groups import ProcessGroup
+from jtorch.distributed.membership import _rank_not_in_group, get_backend
 from jtorch.distributed.work import Work
 
 
@@ -53,6 +55,9 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
         timeout = timedelta(seconds=timeout)
     if timeout is not None and not isinstance(timeout, timedelta):
         raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
+
+    if not _rank_not_in_group(group) and get_backend(group) not in (Backend.GLOO, Backend.XLA):
+        raise ValueError("monitored_barrier is only implemented for GLOO backend.")
 
     def do(pg: ProcessGroup) -> None:
         pg.monitored += 1

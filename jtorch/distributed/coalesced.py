@@ -5,11 +5,9 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from jtorch._api.flattening import flattened, unflattened
 from jtorch.distributed import kernels
-from jtorch.distributed.arrays import array_of, check_tensors, described, put
+from jtorch.distributed.arrays import array_of, check_tensors, complexes, described, joined, put, reals, split
 from jtorch.distributed.collectives import _begin, _check_dtypes, _gather_arrays, broadcast
 from jtorch.distributed.groups import ProcessGroup
 from jtorch.distributed.reductions import ReduceOp, body_of, check_complex
@@ -46,25 +44,22 @@ def begin_all_reduce(tensors: list[Tensor], op: Any, group: Any, async_op: bool)
         check_complex(op, t.dtype)
 
     def do(pg: ProcessGroup) -> None:
-        flat = _concatenated(tensors)
+        flat = _concatenated(pg, tensors)
         call = described("all_reduce_coalesced", flat, op.name, [tuple(t.shape) for t in tensors])
-        _put_parts(tensors, pg.run(call, kernels.all_reduce(body_of(op, flat.dtype)), flat))
+        _put_parts(tensors, pg.run(call, kernels.all_reduce(body_of(op, flat)), flat))
     return _begin(group, "all_reduce_coalesced", do, async_op, list(tensors), tensors)
 
 
-def _concatenated(tensors: Iterable[Tensor]) -> np.ndarray:
+def _concatenated(pg: ProcessGroup, tensors: Iterable[Tensor]) -> Any:
     """Return the tensors' elements as one flat array, with complex numbers as pairs."""
-    arrays = [array_of(t).reshape(-1) for t in tensors]
-    return np.concatenate([a.view(a.real.dtype) for a in arrays])
+    return joined([reals(array_of(pg, t)) for t in tensors])
 
 
-def _put_parts(tensors: Iterable[Tensor], flat: np.ndarray) -> None:
+def _put_parts(tensors: list[Tensor], flat: Any) -> None:
     """Copy consecutive parts of ``flat`` into the tensors."""
-    start = 0
-    for t in tensors:
-        end = start + t.numel() * (2 if t.dtype.is_complex else 1)
-        put(t, flat[start:end].view(flat.dtype if not t.dtype.is_complex else np.result_type(flat.dtype, np.complex64)))
-        start = end
+    sizes = [t.numel() * (2 if t.dtype.is_complex else 1) for t in tensors]
+    for t, part in zip(tensors, split(flat, sizes), strict=True):
+        put(t, complexes(part) if t.dtype.is_complex else part)
 
 
 def all_gather_coalesced(output_tensor_lists: list[list[Tensor]], input_tensor_list: list[Tensor], group: Any = None,
@@ -79,7 +74,7 @@ def all_gather_coalesced(output_tensor_lists: list[list[Tensor]], input_tensor_l
 
     def do(pg: ProcessGroup) -> None:
         shapes = [tuple(t.shape) for t in input_tensor_list]
-        rows = _gather_arrays(pg, "all_gather_coalesced", _concatenated(input_tensor_list), shapes)
+        rows = _gather_arrays(pg, "all_gather_coalesced", _concatenated(pg, input_tensor_list), shapes)
         for tensors, row in zip(output_tensor_lists, rows, strict=True):
             _put_parts(tensors, row)
     work = _begin(group, "all_gather_coalesced", do, async_op, output_tensor_lists, input_tensor_list)

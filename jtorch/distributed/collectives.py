@@ -9,7 +9,19 @@ import numpy as np
 from jtorch import engine
 from jtorch._base.layout import strided
 from jtorch.distributed import kernels
-from jtorch.distributed.arrays import array_of, bits, check_tensor, check_tensors, described, from_bits, put
+from jtorch.distributed.arrays import (
+    array_of,
+    check_tensor,
+    check_tensors,
+    described,
+    joined,
+    put,
+    reshaped,
+    split,
+    stacked,
+    zeros_like,
+)
+from jtorch.distributed.backends import Backend
 from jtorch.distributed.groups import ProcessGroup
 from jtorch.distributed.membership import _group_of_call, get_group_rank
 from jtorch.distributed.profiled import with_event
@@ -38,8 +50,10 @@ def _begin(group: Any, name: str, do: Callable[[ProcessGroup], Any], async_op: b
     pg = _group_of_call(group, name)
     if pg is None:
         return None
-    run = with_event(_SHOWN_AS.get(name, name), sent, lambda: do(pg))
-    if pg.world.runtime is not None:    # The lane is not used: one thread has to start all programs of the job, in one order.
+    on = pg.backend_of(sent)
+    run = with_event(f"{on}:{_SHOWN_AS.get(name, name)}", sent, lambda: do(pg))
+    pg.world.finish_messages()
+    if on != Backend.GLOO:      # The lane is not used: one thread has to start all programs of the job, in one order.
         engine.end()
         run()
         return done(result) if async_op else None
@@ -92,8 +106,8 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
         return _begin(group, "all_reduce", lambda pg: sum_of_sparse(pg, tensor, op, _gather_arrays), async_op, [tensor], [tensor])
 
     def do(pg: ProcessGroup) -> None:
-        array = array_of(tensor)
-        body = kernels.all_reduce(body_of(op, array.dtype))
+        array = array_of(pg, tensor)
+        body = kernels.all_reduce(body_of(op, array))
         put(tensor, pg.run(described("all_reduce", array, op.name), body, array))
     return _begin(group, "all_reduce", do, async_op, [tensor], [tensor])
 
@@ -125,10 +139,10 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
     check_tensor(tensor, "tensor")
 
     def do(pg: ProcessGroup) -> None:
-        array, at = array_of(tensor), _group_rank_of(pg, src, group_src, "src")
-        made = pg.run(described("broadcast", array, at), kernels.broadcast(at), bits(array))
+        array, at = array_of(pg, tensor), _group_rank_of(pg, src, group_src, "src")
+        made = pg.run(described("broadcast", array, at), kernels.broadcast(at), array)
         if pg.rank() != at:
-            put(tensor, from_bits(made, array))
+            put(tensor, made)
     return _begin(group, "broadcast", do, async_op, [tensor], [tensor])
 
 
@@ -160,17 +174,16 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
     check_tensor(tensor, "tensor")
 
     def do(pg: ProcessGroup) -> None:
-        array, at = array_of(tensor), _group_rank_of(pg, dst, group_dst, "dst")
-        made = pg.run(described("reduce", array, op.name, at), kernels.all_reduce(body_of(op, array.dtype)), array)
+        array, at = array_of(pg, tensor), _group_rank_of(pg, dst, group_dst, "dst")
+        made = pg.run(described("reduce", array, op.name, at), kernels.all_reduce(body_of(op, array)), array)
         if pg.rank() == at:
             put(tensor, made)
     return _begin(group, "reduce", do, async_op, [tensor], [tensor])
 
 
-def _gather_arrays(pg: ProcessGroup, name: str, array: np.ndarray, *more: Any) -> np.ndarray:
+def _gather_arrays(pg: ProcessGroup, name: str, array: Any, *more: Any) -> Any:
     """Return the arrays of all ranks, with shape (ranks, ...)."""
-    made = pg.run(described(name, array, *more), kernels.all_gather, bits(array))
-    return np.stack([from_bits(row, array) for row in made])
+    return pg.run(described(name, array, *more), kernels.all_gather, array)
 
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
@@ -209,7 +222,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
         for t in tensor_list:
             _check_dtypes(tensor, t)
             _check_shapes(t, tensor)
-        for t, row in zip(tensor_list, _gather_arrays(pg, "all_gather", array_of(tensor)), strict=True):
+        for t, row in zip(tensor_list, _gather_arrays(pg, "all_gather", array_of(pg, tensor)), strict=True):
             put(t, row)
     return _begin(group, "all_gather", do, async_op, [tensor_list], [tensor])
 
@@ -259,7 +272,7 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
     def do(pg: ProcessGroup) -> None:
         if output_tensor.numel() != input_tensor.numel() * pg.size():
             raise ValueError("output tensor size must be equal to world_size times input tensor size")
-        put(output_tensor, _gather_arrays(pg, "all_gather_into_tensor", array_of(input_tensor)))
+        put(output_tensor, _gather_arrays(pg, "all_gather_into_tensor", array_of(pg, input_tensor)))
     return _begin(group, "all_gather_into_tensor", do, async_op, [output_tensor], [input_tensor])
 
 
@@ -297,7 +310,7 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
             raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
         if pg.rank() != at and gather_list:
             raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-        rows = _gather_arrays(pg, "gather", array_of(tensor), at)
+        rows = _gather_arrays(pg, "gather", array_of(pg, tensor), at)
         for t, row in zip(gather_list or (), rows if gather_list else (), strict=True):
             put(t, row)
     return _begin(group, "gather", do, async_op, [gather_list], [tensor])
@@ -331,14 +344,13 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
     check_tensor(tensor, "tensor")
 
     def do(pg: ProcessGroup) -> None:
-        at, own = _group_rank_of(pg, src, group_src, "src", 0), array_of(tensor)
+        at, own = _group_rank_of(pg, src, group_src, "src", 0), array_of(pg, tensor)
         if pg.rank() == at and not scatter_list:
             raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
         if pg.rank() != at and scatter_list:
             raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
-        rows = [array_of(t) for t in scatter_list] if scatter_list else [np.zeros_like(own)] * pg.size()
-        made = pg.run(described("scatter", own, at), kernels.reduce_scatter("sum"), np.stack([bits(r) for r in rows]))
-        put(tensor, from_bits(made, own))
+        rows = stacked([array_of(pg, t) for t in scatter_list]) if scatter_list else zeros_like(own, (pg.size(), *own.shape))
+        put(tensor, pg.run(described("scatter", own, at), kernels.scatter, rows))
     return _begin(group, "scatter", do, async_op, [tensor], [tensor] if scatter_list is None else scatter_list)
 
 
@@ -369,7 +381,7 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
     """
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
-    return _reduce_rows(output, lambda: np.stack([array_of(t) for t in input_list]), "reduce_scatter", op, group, async_op)
+    return _reduce_rows(output, lambda pg: stacked([array_of(pg, t) for t in input_list]), "reduce_scatter", op, group, async_op)
 
 
 def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None,
@@ -398,16 +410,16 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
     """
     check_tensor(output, "output")
     check_tensor(input, "input")
-    return _reduce_rows(output, lambda: array_of(input), "reduce_scatter_tensor", op, group, async_op)
+    return _reduce_rows(output, lambda pg: array_of(pg, input), "reduce_scatter_tensor", op, group, async_op)
 
 
-def _reduce_rows(output: Tensor, rows: Callable[[], np.ndarray], name: str, op: Any, group: Any, async_op: bool) -> Work | None:
+def _reduce_rows(output: Tensor, rows: Callable, name: str, op: Any, group: Any, async_op: bool) -> Work | None:
     def do(pg: ProcessGroup) -> None:
-        array = rows()
+        array = rows(pg)
         if array.size != output.numel() * pg.size():
             raise ValueError("input tensor must be the same size as output size times world size")
-        array = array.reshape(pg.size(), *output.shape)
-        put(output, pg.run(described(name, array, op.name), kernels.reduce_scatter(body_of(op, array.dtype)), array))
+        array = reshaped(array, (pg.size(), *output.shape))
+        put(output, pg.run(described(name, array, op.name), kernels.reduce_scatter(body_of(op, array)), array))
     return _begin(group, name, do, async_op, [output])
 
 
@@ -439,13 +451,14 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
     check_tensors(input_tensor_list, "input_tensor_list")
 
     def do(pg: ProcessGroup) -> None:
-        rows = _exchange_rows(pg, "all_to_all", [array_of(t) for t in input_tensor_list], [t.numel() for t in output_tensor_list])
+        sent, wanted = [array_of(pg, t) for t in input_tensor_list], [t.numel() for t in output_tensor_list]
+        rows = _exchange_rows(pg, "all_to_all", sent, wanted)
         for t, row in zip(output_tensor_list, rows, strict=True):
             put(t, row)
     return _begin(group, "all_to_all", do, async_op, [output_tensor_list], input_tensor_list)
 
 
-def _exchange_rows(pg: ProcessGroup, name: str, rows: list[np.ndarray], wanted: list[int]) -> list[np.ndarray]:
+def _exchange_rows(pg: ProcessGroup, name: str, rows: list[Any], wanted: list[int]) -> list[Any]:
     """Send row i of each rank to rank i. Rows may differ in length: all are padded to the longest row of any rank."""
     if len(rows) != pg.size() or len(wanted) != pg.size():
         raise ValueError(f"{name}: expected {pg.size()} tensors, got {len(rows)} and {len(wanted)}")
@@ -455,12 +468,10 @@ def _exchange_rows(pg: ProcessGroup, name: str, rows: list[np.ndarray], wanted: 
     if list(coming) != wanted:
         raise ValueError(f"{name}: rank {pg.rank()} expects {wanted} elements of the ranks, which send {list(coming)}")
     width, dtype = max(int(table.max()), 1), rows[0].dtype
-    filled = np.zeros((len(rows), width), dtype)
-    for place, row in zip(filled, rows, strict=True):
-        place[:row.size] = row.reshape(-1)
-    words = np.stack([bits(row) for row in filled])
-    made = pg.run(described(name, words, dtype), kernels.all_to_all, words)
-    return [from_bits(row, filled[0])[:n] for row, n in zip(made, coming, strict=True)]
+    flat = [reshaped(row, (row.size,)) for row in rows]
+    filled = stacked([row if row.size == width else joined([row, zeros_like(row, (width - row.size,))]) for row in flat])
+    made = pg.run(described(name, filled, dtype), kernels.all_to_all, filled)
+    return [split(row, [n])[0] for row, n in zip(made, coming.tolist(), strict=True)]
 
 
 def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[int] | None = None,
@@ -495,15 +506,14 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
     check_tensor(input, "input")
 
     def do(pg: ProcessGroup) -> None:
-        array, n = array_of(input), pg.size()
+        array, n = array_of(pg, input), pg.size()
         sent = input_split_sizes or _even_sizes(array.shape[0], n)
         taken = output_split_sizes or _even_sizes(output.shape[0], n)
         if sum(sent) != array.shape[0] or sum(taken) != output.shape[0]:
             raise ValueError("Split sizes doesn't match total dim 0 size")
         each = int(np.prod(array.shape[1:]))
-        parts = np.split(array, np.cumsum(sent)[:-1])
-        rows = _exchange_rows(pg, "all_to_all_single", parts, [k * each for k in taken])
-        put(output, np.concatenate(rows))
+        rows = _exchange_rows(pg, "all_to_all_single", split(array, sent), [k * each for k in taken])
+        put(output, joined(rows))
     return _begin(group, "all_to_all_single", do, async_op, [output], [input])
 
 

@@ -31,7 +31,7 @@ class _World:
     @property
     def pg_map(self) -> dict[ProcessGroup, tuple[str, Store]]:
         """Maps each group to its backend and store."""
-        return {pg: (pg.name(), pg.store) for pg in self._groups()}
+        return {pg: (pg.backend, pg.store) for pg in self._groups()}
 
     @property
     def pg_names(self) -> dict[ProcessGroup, str]:

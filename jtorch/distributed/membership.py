@@ -5,8 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 from jtorch._base import warned
+from jtorch.device import cuda_count, interned
+from jtorch.device import device as _device
 from jtorch.distributed import groups
-from jtorch.distributed.backends import Backend, backend_name
+from jtorch.distributed.backends import Backend, backends_of
 from jtorch.distributed.groups import NonGroupMember, ProcessGroup, World, default_pg_timeout
 from jtorch.distributed.store import Store
 
@@ -49,8 +51,8 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Return False: NCCL is not built."""
-    return False
+    """Return whether there is a GPU, which collectives use by NCCL."""
+    return cuda_count() > 0
 
 
 def is_mpi_available() -> bool:
@@ -62,8 +64,9 @@ is_ucc_available = is_xccl_available = is_mpi_available
 
 
 def is_backend_available(backend: str) -> bool:
-    """Return whether there is a backend of this name: ``gloo`` and ``xla`` are built."""
-    return backend.lower() in (Backend.GLOO, Backend.XLA)
+    """Return whether there is a backend of this name: ``gloo`` and ``xla``, and ``nccl`` with a GPU."""
+    names = [pair.rpartition(":")[2] for pair in backend.lower().split(",")]
+    return all(name in (Backend.GLOO, Backend.XLA) or (name == Backend.NCCL and is_nccl_available()) for name in names)
 
 
 def is_torchelastic_launched() -> bool:
@@ -78,20 +81,24 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     """Join a job. See torch.distributed.init_process_group.
 
     Args:
-        backend: ``"gloo"``, which runs collectives on CPUs by JAX; the default is the same. ``"xla"`` makes one JAX runtime of
-            the job, so that a mesh has the devices of all processes; call it before the first tensor.
+        backend: ``"gloo"`` runs collectives on CPUs by JAX. ``"nccl"`` runs them on one GPU of each rank, by a JAX runtime of
+            the whole job; call it before the first tensor. ``"cpu:gloo,cuda:nccl"`` has both. The default is ``"nccl"`` if
+            there is a GPU, and else ``"gloo"``. ``"xla"`` makes one JAX runtime of the job, so that a mesh has the devices of
+            all processes; call it before the first tensor.
         init_method: the URL of the store: ``env://`` (the default), ``tcp://host:port`` or ``file:///path``.
         timeout: the time limit of collectives; 30 minutes, if None.
         world_size: the number of processes.
         rank: this process's rank.
         store: the store, in place of ``init_method``.
         group_name: accepted and ignored; it is deprecated in PyTorch too.
-        pg_options: accepted and ignored; Gloo has no options.
-        device_id: accepted and ignored; the collectives run on the CPU.
+        pg_options: accepted and ignored.
+        device_id: the GPU of this rank, as a device or an index. If None, it is the current GPU if the program has set it, or
+            that of ``LOCAL_RANK``.
 
     Raises:
-        ValueError: this process has joined a job already, or the arguments do not suffice.
-        RuntimeError: the backend is ``"xla"``, and JAX has started already.
+        ValueError: this process has joined a job already, the arguments do not suffice, or the backend is ``"nccl"`` and there
+            is no GPU.
+        RuntimeError: the backend is ``"xla"`` or ``"nccl"``, and JAX has started already.
         NotImplementedError: another backend.
 
     >>> dist = torch.distributed
@@ -111,9 +118,33 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
         raise ValueError("rank must be non-negative if using store")
     if timeout is not None and not isinstance(timeout, timedelta):
         raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
-    name = backend_name(backend)
-    world = groups.join(name, init_method, timeout or default_pg_timeout, world_size, rank, store)
-    _state["world"] = world
+    place = _place_of_rank(device_id)
+    gpu = place.index if place is not None and place.type == "cuda" else None
+    named = backends_of(backend, place)
+    _state["world"] = groups.join(named, init_method, timeout or default_pg_timeout, world_size, rank, store, gpu)
+
+
+def _place_of_rank(device_id: Any) -> _device | None:
+    """Return the device that ``device_id`` names; ValueError if it is not one of the accelerators."""
+    if device_id is None:
+        return None
+    count = cuda_count()
+    if isinstance(device_id, int):
+        if not count:
+            raise ValueError("device_id is an int, but no accelerator support is found from the current compilation. Please use "
+                             "a different compiled version that supports your accelerator.")
+        device_id = interned("cuda", device_id)
+    if device_id.type == "cpu":
+        raise ValueError("init_process_group device_id parameter must be an accelerator with an index")
+    if not count or device_id.type != "cuda":
+        raise ValueError(f"device_id {device_id} does not match the current compilation's accelerator support: "
+                         f"{'cuda' if count else None}. Please use a different compiled version that supports your accelerator.")
+    if device_id.index is None:
+        raise ValueError("Please use a device_id with index.")
+    if device_id.index >= count:
+        raise ValueError(f"device_id {device_id} is out of range. Please use a device index less than the number of accelerators "
+                         f"available: {count}.")
+    return device_id
 
 
 def destroy_process_group(group: Any = None) -> None:
@@ -179,7 +210,7 @@ def new_group(ranks: list[int] | None = None, timeout: timedelta | None = None, 
     Args:
         ranks: the global ranks; all, if None.
         timeout: the time limit of its collectives; that of the job, if None.
-        backend: ``"gloo"``.
+        backend: that of the job, if None. All processes create a group with a backend that the job does not have yet.
         pg_options: accepted and ignored.
         use_local_synchronization: whether only the group's ranks call this.
         group_desc: a description.
@@ -207,10 +238,9 @@ def new_group(ranks: list[int] | None = None, timeout: timedelta | None = None, 
         raise ValueError(f"Rank {outside[0]} is out of range. Valid ranks are 0 to {world.size - 1} (world_size={world.size})")
     if len(set(wanted)) != len(wanted):
         raise ValueError("Cannot create a group with duplicate ranks")
-    if backend is not None:
-        backend_name(backend)
+    backends = None if backend is None else backends_of(backend)
     name = "local:" + ",".join(map(str, wanted)) if use_local_synchronization else None
-    return world.group(sorted(wanted), timeout or world.default.timeout, group_desc or "undefined", name)
+    return world.group(sorted(wanted), timeout or world.default.timeout, group_desc or "undefined", name, backends)
 
 
 def new_subgroups(group_size: int | None = None, group: Any = None, timeout: timedelta | None = None, backend: str | None = None,
@@ -221,7 +251,7 @@ def new_subgroups(group_size: int | None = None, group: Any = None, timeout: tim
         group_size: the number of ranks of each new group.
         group: the group to divide; all ranks, if None.
         timeout: the time limit of their collectives; that of the job, if None.
-        backend: ``"gloo"``.
+        backend: that of the job, if None.
         pg_options: accepted and ignored.
         group_desc: a description.
 
@@ -253,7 +283,7 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list: list[list[int]], timeo
     Args:
         ranks_per_subgroup_list: the global ranks of each group.
         timeout: the time limit of their collectives; that of the job, if None.
-        backend: ``"gloo"``.
+        backend: that of the job, if None.
         pg_options: accepted and ignored.
         group_desc: a description.
 
@@ -291,12 +321,12 @@ def get_backend(group: Any = None) -> Backend:
     """Return the name of a group's backend."""
     if _rank_not_in_group(group):
         raise ValueError("Invalid process group specified")
-    return Backend(_group_or_default(group).name())
+    return Backend(_group_or_default(group).backend)
 
 
 def get_backend_config(group: Any = None) -> str:
     """Return a group's backends by type of device. See torch.distributed.get_backend_config."""
-    return f"cpu:{get_backend(group)}"
+    return ",".join([f"{kind}:{backend}" for kind, backend in _group_or_default(group).backends.items()])
 
 
 def get_pg_count() -> int:

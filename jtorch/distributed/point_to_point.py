@@ -10,6 +10,8 @@ import numpy as np
 
 from jtorch.distributed import collectives, membership
 from jtorch.distributed.arrays import array_of, check_tensor, put
+from jtorch.distributed.backends import Backend
+from jtorch.distributed.device_messages import DeviceMessageWork
 from jtorch.distributed.errors import DistBackendError
 from jtorch.distributed.groups import ProcessGroup
 from jtorch.distributed.profiled import with_event
@@ -45,7 +47,7 @@ def _peer(pg: ProcessGroup, rank: int | None, group_rank: int | None, what: str)
 
 
 def _send_function(pg: ProcessGroup, tensor: Tensor, to: int, tag: int) -> Callable[[], None]:
-    array = np.ascontiguousarray(array_of(tensor))
+    array = np.ascontiguousarray(array_of(pg, tensor))
     head = pack(array.dtype.name.encode(), repr(tuple(array.shape)).encode())
 
     def do() -> None:
@@ -67,7 +69,7 @@ def _receive_function(pg: ProcessGroup, tensor: Tensor, source: int | None, tag:
             data = link.recv_bytes()
         except (EOFError, OSError):
             raise DistBackendError(f"[Rank {pg.rank()}] recv: Connection closed by peer: rank {rank} has ended") from None
-        own = array_of(tensor)
+        own = array_of(pg, tensor)
         if head[0].decode() != own.dtype.name or len(data) != own.nbytes:
             raise DistBackendError(f"[Rank {pg.rank()}] recv: rank {rank} sends {head[0].decode()} {head[1].decode()}, and "
                                    f"{own.dtype.name} {tuple(own.shape)} is expected")
@@ -105,7 +107,8 @@ def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0
     """Send a tensor to a rank, and wait until it is sent. See torch.distributed.send.
 
     Args:
-        tensor: a CPU tensor of any shape and dtype.
+        tensor: a tensor of any shape and dtype. With "nccl" both ranks' tensors are on their GPUs, and a program of both
+            moves the elements.
         dst: the receiver's global rank.
         group: the group; all ranks, if None.
         tag: matches the message with the receiver's ``tag``.
@@ -133,7 +136,9 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
     if pg is None:
         return None
     to = _peer(pg, dst, group_dst, "dst")
-    run = with_event("send", [tensor], _send_function(pg, tensor, to, tag))
+    if pg.backend_of([tensor]) == Backend.NCCL:
+        return _on_gpus(pg, tensor, to, tag, sends=True)
+    run = with_event("gloo:send", [tensor], _send_function(pg, tensor, to, tag))
     return MessageWork(_lane(pg, "to", to, tag).submit(run), [tensor])
 
 
@@ -141,8 +146,8 @@ def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0
     """Receive a tensor from a rank, or from any. See torch.distributed.recv.
 
     Args:
-        tensor: a CPU tensor with the sent tensor's dtype and number of elements, which is written to.
-        src: the sender's global rank; any rank, if neither it nor ``group_src`` is given.
+        tensor: a tensor with the sent tensor's dtype and number of elements, which is written to.
+        src: the sender's global rank; any rank, if neither it nor ``group_src`` is given. "nccl" needs one of them.
         group: the group; all ranks, if None.
         tag: matches the message with the sender's ``tag``.
         group_src: the sender's rank in the group, in place of ``src``.
@@ -173,8 +178,19 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
     if pg is None:
         return None
     source = None if src is None and group_src is None else _peer(pg, src, group_src, "src")
-    take = with_event("recvAnySource" if source is None else "recv", [tensor], _receive_function(pg, tensor, source, tag))
+    if pg.backend_of([tensor]) == Backend.NCCL:
+        if source is None:
+            raise RuntimeError("Backend nccl does not support recvAnysource")
+        return _on_gpus(pg, tensor, source, tag, sends=False)
+    name = "gloo:recvAnySource" if source is None else "gloo:recv"
+    take = with_event(name, [tensor], _receive_function(pg, tensor, source, tag))
     return MessageWork(_lane(pg, "of", source, tag).submit(take), [tensor])
+
+
+def _on_gpus(pg: ProcessGroup, tensor: Tensor, peer: int, tag: int, *, sends: bool) -> Work:
+    messages = pg.world.messages
+    assert messages is not None
+    return DeviceMessageWork(messages, messages.post(pg, tensor, peer, tag, sends), tensor, pg.timeout.total_seconds())
 
 
 class P2POp:

@@ -1,4 +1,4 @@
-"""Profiler events of collectives and messages: ``gloo:all_reduce``, with the shapes of the tensors."""
+"""Profiler events of collectives and messages: ``gloo:all_reduce`` or ``nccl:all_reduce``, with the shapes of the tensors."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -20,5 +20,5 @@ def with_event(name: str, tensors: Iterable[Tensor], do: Callable[[], Any]) -> C
         try:
             return do()
         finally:
-            timeline.annotate(f"gloo:{name}", start, "collective", inputs=shapes)
+            timeline.annotate(name, start, "collective", inputs=shapes)
     return run

@@ -47,19 +47,34 @@ _OF_BOOLS = {"sum": "max", "product": "min", "band": "min", "bor": "max"}
 setattr(ReduceOp, "RedOpType", RedOpType)      # noqa: B010  (PyTorch's name of the class within the class)
 
 
-def body_of(op: RedOpType, dtype: np.dtype) -> str:
-    """Return the name of the kernel of a reduction for a dtype.
+def body_of(op: RedOpType, array: Any) -> str:
+    """Return the name of the kernel of a reduction of an array: Gloo's of a NumPy array, NCCL's of a JAX array.
 
     Raises:
-        ValueError: a bitwise reduction of a dtype that is not integral, or a reduction that Gloo lacks.
+        ValueError: a reduction that the backend lacks, or lacks for the array's dtype.
 
     """
+    dtype = array.dtype
+    if not isinstance(array, np.ndarray):
+        return _body_with_nccl(op, dtype)
     if op.name == "AVG":
         raise ValueError("Cannot use ReduceOp.AVG with Gloo")
     if op.name == "PREMUL_SUM":
         raise ValueError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
     if op.body in ("band", "bor", "bxor") and dtype.kind not in "iub":
         raise ValueError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
+    return _OF_BOOLS.get(op.body, op.body) if dtype.kind == "b" else op.body
+
+
+def _body_with_nccl(op: RedOpType, dtype: np.dtype) -> str:
+    if op.body in ("band", "bor", "bxor"):
+        raise ValueError(f"Cannot use ReduceOp.{op.name} with NCCL")
+    if op.name == "PREMUL_SUM":
+        raise NotImplementedError("ReduceOp.PREMUL_SUM is not built: multiply the tensor before the sum")
+    if op.name == "AVG":
+        if dtype.kind == "b":
+            raise ValueError("Cannot use ReduceOp.AVG with Boolean inputs")
+        return "mean"
     return _OF_BOOLS.get(op.body, op.body) if dtype.kind == "b" else op.body
 
 

@@ -1,11 +1,14 @@
-"""JAX's runtime of a whole job: each process has several devices, and XLA's programs run on the devices of all processes."""
+"""JAX's runtime of a whole job, which its processes join before JAX starts.
+
+With the backend "xla" each process has several devices, and XLA's programs run on the devices of all processes. With "nccl" each
+rank has one GPU. Its programs run on this GPU, and those of collectives on the GPUs of all ranks of a group.
+"""
 from __future__ import annotations
 
 import atexit
 import contextlib
 import os
 import sys
-from typing import Any
 
 import jax
 from jax.sharding import Mesh
@@ -13,6 +16,7 @@ from jax.sharding import Mesh
 from jtorch import engine
 from jtorch._base import jax_private
 from jtorch._base.config import ENGINE_MODE
+from jtorch.device import chosen_cuda_index, cuda_count, jax_devices, set_own_gpu
 from jtorch.distributed.connections import Connections
 from jtorch.distributed.errors import DistBackendError
 from jtorch.distributed.meeting import Meeting
@@ -51,14 +55,15 @@ class Runtime:
     def __init__(self, connections: Connections, store: Store, size: int, host: str, seconds: float):
         rank = connections.rank
         _check_sizes(store, rank, size, seconds)
-        _join_jax(store, connections, size, host, min(seconds, 300.0))
+        gpu = os.environ.get("LOCAL_RANK") if int(os.environ.get("LOCAL_WORLD_SIZE", "1")) > 1 else None
+        _join_jax(store, connections, size, host, min(seconds, 300.0), "xla", gpu)
         self.meeting = Meeting(connections, size, seconds)
         self.meeting.same("join", (len(jax.local_devices()), jax.default_backend(), ENGINE_MODE, __version__, jax.__version__),
                           f"joining with {len(jax.local_devices())} {jax.default_backend()} devices, "
                           f"JTORCH_ENGINE={ENGINE_MODE}, jtorch {__version__} and jax {jax.__version__}")
         self.job = job.Job(self.meeting, self.meeting.running, cpp_output_off)
         job.join(engine.local.recorder, self.job)
-        self.transport = FirstDevices()
+        self.transport = OneDeviceEach(min(jax.local_devices(), key=lambda d: d.id))
         atexit.register(self._at_exit)
 
     def agree_on(self, mesh: Mesh, where: str) -> None:
@@ -83,14 +88,45 @@ class Runtime:
                 self.leave()
 
 
-class FirstDevices(Transport):
-    """Collectives of a job of one JAX runtime: over the first device of each process."""
+class OneDeviceEach(Transport):
+    """Collectives of a job of one JAX runtime: over the device of each process that has the place of ``own`` in this process."""
 
-    def __init__(self) -> None:
-        first: dict[int, Any] = {}
-        for d in sorted(jax.devices(), key=lambda d: d.id):
-            first.setdefault(d.process_index, d)
-        self._set_devices(list(first.values()), first[jax.process_index()])
+    def __init__(self, own: jax.Device):
+        there: dict[int, list[jax.Device]] = {}
+        for d in sorted(own.client.devices(), key=lambda d: d.id):
+            there.setdefault(d.process_index, []).append(d)
+        place = there[own.process_index].index(own)
+        self._set_devices([of_process[place] for of_process in there.values()], own)
+
+
+def gpus_of_ranks(connections: Connections, store: Store, size: int, host: str, seconds: float, gpu: int | None) -> Transport:
+    """Join the job with one GPU of this rank, and return the collectives over the ranks' GPUs.
+
+    Args:
+        connections: the connections between the ranks.
+        store: the job's store.
+        size: the number of ranks. A job of one rank needs nothing to be joined.
+        host: this process's address.
+        seconds: the time limit of joining.
+        gpu: the index of the rank's GPU. If None, it is the current GPU if the program has set it, or that of the local rank.
+
+    Raises:
+        RuntimeError: JAX has started already.
+
+    """
+    count = cuda_count()
+    index = _own_gpu(connections.rank, count) if gpu is None else gpu
+    if size == 1:
+        return OneDeviceEach(jax_devices("cuda")[index])
+    _check_sizes(store, connections.rank, size, seconds)
+    _join_jax(store, connections, size, host, min(seconds, 300.0), "nccl", str(index) if count > 1 else None)
+    set_own_gpu(jax_devices("cuda")[0], index, count)
+    return OneDeviceEach(jax_devices("cuda")[0])
+
+
+def _own_gpu(rank: int, count: int) -> int:
+    chosen = chosen_cuda_index()
+    return int(os.environ.get("LOCAL_RANK", rank)) % count if chosen is None else chosen
 
 
 def _check_sizes(store: Store, rank: int, size: int, seconds: float) -> None:
@@ -105,8 +141,9 @@ def _check_sizes(store: Store, rank: int, size: int, seconds: float) -> None:
                                    "WORLD_SIZE differs")
 
 
-def _join_jax(store: Store, connections: Connections, size: int, host: str, seconds: float) -> None:
-    """Make this process a part of a job for JAX, before JAX asks for its devices."""
+def _join_jax(store: Store, connections: Connections, size: int, host: str, seconds: float, backend: str,
+              gpu: str | None) -> None:
+    """Make this process a part of a job for JAX, before JAX asks for its devices. It gets one GPU alone, if ``gpu`` is given."""
     rank = connections.rank
     if _joined.process is not None:
         if _joined.process != (rank, size):
@@ -114,17 +151,12 @@ def _join_jax(store: Store, connections: Connections, size: int, host: str, seco
                                f"cannot join another as rank {rank} of {size}. Start a new process.")
         return
     if jax_private.backends_are_initialized():
-        raise RuntimeError('init_process_group("xla") came too late: JAX has started, so its devices belong to this process '
-                           "alone. Move it to the beginning of the program, before the first tensor and before all questions "
-                           "about devices, such as torch.cuda.is_available() or jax.devices().")
-    _choose_gpu()
+        raise RuntimeError(f'init_process_group("{backend}") came too late: JAX has started, so its devices belong to this '
+                           "process alone. Move it to the beginning of the program, before the first tensor and before all "
+                           "questions about devices, such as torch.cuda.get_device_name() or jax.devices().")
+    if gpu is not None:
+        jax.config.update("jax_cuda_visible_devices", gpu)
     client, address = connected(store, rank, size, host, seconds, connections)
     jax_private.join_job(client, rank, size, address, gloo(client, host))
     jax.devices()
     _joined.process = rank, size
-
-
-def _choose_gpu() -> None:
-    """Give this process the GPU of its local rank, if several processes of the job run on this machine."""
-    if int(os.environ.get("LOCAL_WORLD_SIZE", "1")) > 1 and "LOCAL_RANK" in os.environ:
-        jax.config.update("jax_cuda_visible_devices", os.environ["LOCAL_RANK"])

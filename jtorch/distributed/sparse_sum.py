@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jtorch.distributed.arrays import array_of, tensor_of
+from jtorch.distributed.backends import Backend
 from jtorch.distributed.groups import ProcessGroup
 from jtorch.no_grad import no_grad
 
@@ -16,7 +17,9 @@ def sum_of_sparse(pg: ProcessGroup, tensor: Any, op: Any, gathered: Callable) ->
     """Replace ``tensor`` by the sum over ranks, as a coalesced sparse tensor."""
     if op.name != "SUM":
         raise RuntimeError("unsupported reduction operation (allreduce of sparse tensors only works with ReduceOp.SUM)")
-    places, values = array_of(tensor._indices()).T, array_of(tensor._values())
+    if pg.backends.get(tensor.device.type) == Backend.NCCL:
+        raise RuntimeError("NCCL does not support all_reduce with sparse tensors. Please use dense tensors instead.")
+    places, values = array_of(pg, tensor._indices()).T, array_of(pg, tensor._values())
     counts = gathered(pg, "all_reduce of sparse tensors", np.array([len(values)]), tuple(tensor.shape))[:, 0]
     everybodys = [_rows(pg, array, counts, gathered) for array in (places, values)]
     sparse = importlib.import_module("jtorch.sparse.creation")

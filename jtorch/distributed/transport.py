@@ -25,7 +25,7 @@ from jtorch.distributed.connections import Connections, pauses
 from jtorch.distributed.errors import DistBackendError
 from jtorch.distributed.silence import cpp_output_off
 from jtorch.distributed.store import Store, arrive
-from jtorch.engine.spmd import by_rows
+from jtorch.engine.spmd import by_parts, joined_shape
 from jtorch.engine.values import put_in_parts
 
 _NEVER = 10**6      # Seconds: ended processes are detected by their connections, so the heartbeat timeout is never reached.
@@ -59,30 +59,40 @@ class Transport:
 
     @functools.lru_cache(maxsize=64)        # noqa: B019  (a job has one transport)
     def sharding(self, ranks: tuple[int, ...]) -> NamedSharding:
-        """Return the sharding that places one row of an array on each rank of a group."""
+        """Return the sharding that places one part of an array on each rank of a group."""
         return NamedSharding(Mesh(np.array([self._devices[r] for r in ranks]), ("rank",)), PartitionSpec("rank"))
 
-    def ready(self, ranks: tuple[int, ...], body: Callable, array: np.ndarray) -> Callable[[], np.ndarray]:
+    def ready(self, ranks: tuple[int, ...], body: Callable, array: Any) -> Callable[[], Any]:
         """Return a function that runs ``body(array, "rank")`` on all ranks of a group at once and returns this rank's result.
+
+        The result is an array of the kind of ``array``: a NumPy array, or a JAX array on this rank's device.
 
         All preparation happens before the function is returned, so that the ranks start together. A rank that starts late is
         slowed down by Gloo: its thread polls for the message of the other rank and occupies the core that this rank needs.
         """
-        sharding, shape = self.sharding(ranks), (len(ranks), *array.shape)
-        with _convert_errors():
-            whole = put_in_parts([array[None]], shape, sharding, [self.device], shared=True)
-            if whole is None:
-                with jax.enable_x64(True):
-                    mine = jax.device_put(array[None], self.device)
-                whole = jax.make_array_from_single_device_arrays(shape, sharding, [mine])
-            program = by_rows(body, sharding, shape, array.dtype)
+        sharding, on_host = self.sharding(ranks), isinstance(array, np.ndarray)
+        with _convert_errors(), jax.enable_x64(True):
+            whole = self._joined(array if array.shape else array.reshape(1), sharding, on_host)
+            program, is_number = by_parts(body, sharding, array.shape, array.dtype)
 
-        def run() -> np.ndarray:
+        def run() -> Any:
             with _convert_errors(), contextlib.nullcontext() if ranks in self._connected else cpp_output_off():
-                made = np.asarray(program(whole).addressable_data(0))[0]
+                part = program(whole).addressable_data(0)
+                made = np.asarray(part) if on_host else part
             self._connected.add(ranks)
-            return made
+            with jax.enable_x64(True):
+                return made.reshape(()) if is_number else made
         return run
+
+    def _joined(self, part: Any, sharding: NamedSharding, on_host: bool) -> jax.Array:
+        """Return the array over all ranks of a group that has ``part`` on this rank's device."""
+        shape = joined_shape(sharding.mesh.size, part.shape)
+        if on_host:
+            made = put_in_parts([part], shape, sharding, [self.device], shared=True)
+            if made is not None:
+                return made
+            part = jax.device_put(part, self.device)
+        return jax.make_array_from_single_device_arrays(shape, sharding, [part])
 
 
 def gloo(coordinator: Any, host: str) -> Any:

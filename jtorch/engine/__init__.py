@@ -1,6 +1,7 @@
 """The engine: values, recording, and the three ways to run work (host, kernel, program). See docs/engine.md."""
 from __future__ import annotations
 
+from jtorch._base import gpus  # noqa: F401  (declares how GPUs are counted before JAX starts)
 from jtorch.engine.buffer_reuse import is_own
 from jtorch.engine.cache import get_cache_dir, set_cache_dir
 from jtorch.engine.forked import stay_on_host

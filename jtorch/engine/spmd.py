@@ -1,4 +1,4 @@
-"""Programs that several devices run together, each device on its row of an array."""
+"""Programs that several devices run together, each device on its part of an array."""
 from __future__ import annotations
 
 import functools
@@ -10,13 +10,28 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 
-@functools.lru_cache(maxsize=256)
-def by_rows(body: Callable, sharding: NamedSharding, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """Compile ``body(row, axis)`` for each device's row of an array (devices, …). ``axis`` names the devices in collectives."""
-    axis = sharding.mesh.axis_names[0]
+def joined_shape(devices: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of the parts of all devices, joined along the first dim; a number counts as a dim of one element."""
+    return (devices * shape[0], *shape[1:]) if shape else (devices,)
 
-    def on_device(row):
-        return body(row[0], axis)[None]
+
+@functools.lru_cache(maxsize=256)
+def by_parts(body: Callable, sharding: NamedSharding, shape: tuple[int, ...], dtype: np.dtype) -> tuple[Any, bool]:
+    """Compile ``body(part, axis)`` for each device's part of this shape. ``axis`` names the devices in collectives.
+
+    The program takes and returns arrays whose parts are joined along the first dim. The second result says whether the part of
+    the result is a number.
+    """
+    axis = sharding.mesh.axis_names[0]
+    is_number = False
+
+    def on_device(part):
+        nonlocal is_number
+        made = body(part.reshape(shape), axis)
+        is_number = not made.shape
+        return made.reshape(1) if is_number else made
     mapped = jax.shard_map(on_device, mesh=sharding.mesh, in_specs=sharding.spec, out_specs=sharding.spec, check_vma=False)
+    whole = jax.ShapeDtypeStruct(joined_shape(sharding.mesh.size, shape), dtype, sharding=sharding)
     with jax.enable_x64(True):
-        return jax.jit(mapped).lower(jax.ShapeDtypeStruct(shape, dtype, sharding=sharding)).compile()
+        compiled = jax.jit(mapped).lower(whole).compile()
+    return compiled, is_number

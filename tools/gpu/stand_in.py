@@ -14,9 +14,6 @@ ENVIRONMENT = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_d
 
 def jtorch_with(stand_in: bool) -> Any:
     """Return the module ``jtorch``. Its ``cuda`` is JAX's GPU or, with ``stand_in``, a CPU."""
-    torch = importlib.import_module("jtorch")
     if stand_in:
-        import jax
-        cpu, gpu = jax.devices("cpu")[:2]
-        importlib.import_module("jtorch.device")._JAX_DEVICES.update(cpu=(cpu,), cuda=(gpu,), xla=(gpu,), mps=())
-    return torch
+        importlib.import_module("jtorch.device").let_cpus_stand_in()
+    return importlib.import_module("jtorch")

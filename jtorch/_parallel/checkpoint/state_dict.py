@@ -183,7 +183,8 @@ def _from_first(value: Any, told: Any, target: Any) -> Any:
     """Return the first rank's value on each rank. Of a tensor with one or more dims, return this rank's shard."""
     if not (isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], dtype)):
         return told
-    whole = value.detach().contiguous() if dist.get_rank() == 0 else empty(told[0], dtype=told[1])
+    place = dist._get_default_group().place
+    whole = value.detach().contiguous().to(place) if dist.get_rank() == 0 else empty(told[0], dtype=told[1], device=place)
     dist.broadcast(whole, 0)
     return _like(whole, target)
 

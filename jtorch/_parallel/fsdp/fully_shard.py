@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch._base.pytree import tree_map
-from jtorch._parallel.dtensor import DTensor
+from jtorch._parallel.dtensor import DTensor, on_devices_of
 from jtorch._parallel.fsdp.group import ParameterGroup, ShardedParameter
-from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy, OffloadPolicy
+from jtorch._parallel.fsdp.policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 from jtorch._parallel.placements import Shard
 from jtorch._parallel.spmd.fully_shard import SPMDGroup, SPMDParameter, spread_buffers
 from jtorch.autograd.graph import saved_tensors_hooks
@@ -260,7 +260,7 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
             module are not, because backward needs them at once.
         shard_placement_fn: a function that returns a parameter's ``Shard(dim)``, or None for the first dim.
         mp_policy: the dtypes.
-        offload_policy: accepted, as everything is on the CPU.
+        offload_policy: ``CPUOffloadPolicy`` is accepted on a mesh of CPUs, and not built on others.
         ignored_params: parameters that stay as they are.
         dp_mesh_dims: not built.
 
@@ -284,6 +284,8 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
     if dp_mesh_dims is not None:
         raise NotImplementedError("fully_shard with dp_mesh_dims is not built: give a mesh of these dimensions alone")
+    if isinstance(offload_policy, CPUOffloadPolicy) and mesh.device_type != "cpu":
+        raise NotImplementedError(f"fully_shard with CPUOffloadPolicy is not built for {mesh.device_type}")
     if isinstance(reshard_after_forward, int) and not isinstance(reshard_after_forward, bool):
         raise NotImplementedError("fully_shard with a number as reshard_after_forward is not built: use True or False")
     params = _cut(modules, mesh, shard_placement_fn, ignored_params or set())
@@ -296,9 +298,9 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
 
 def default_mesh() -> DeviceMesh:
     """Return a mesh of all ranks of the job; of all devices of this process, if it has joined none."""
-    if not own_devices.are_meant():
-        return init_device_mesh("cpu", (membership.get_world_size(),))
     kind = accelerator_type() or "cpu"
+    if not own_devices.are_meant():
+        return init_device_mesh(kind, (membership.get_world_size(),))
     return init_device_mesh(kind, (len(jax_devices(kind)),))
 
 
@@ -316,6 +318,8 @@ def _cut(roots: list[Module], mesh: DeviceMesh, placement: Callable | None, igno
     alive: list[Any] = []
     if mesh._own is not None:
         spread_buffers([m for root in roots for m in _own_modules(root)], mesh)
+    else:
+        _move_to_devices([m for root in roots for m in _own_modules(root)], mesh, ignored)
     for module in [m for root in roots for m in _own_modules(root)]:
         for name, p in list(module._parameters.items()):
             if p is None or any(p is q for q in ignored):
@@ -332,6 +336,16 @@ def _cut(roots: list[Module], mesh: DeviceMesh, placement: Callable | None, igno
                            else SPMDParameter(module, name, mesh, dim))
             alive.append(p)     # The reference keeps the id from being reused.
     return list(made.values())
+
+
+def _move_to_devices(modules: list[Module], mesh: DeviceMesh, ignored: set) -> None:
+    """Move parameters and buffers to this rank's device of a mesh, as PyTorch does before it shards them."""
+    for module in modules:
+        for t in (*module._parameters.values(), *module._buffers.values()):
+            if t is not None and not isinstance(t, DTensor) and not any(t is p for p in ignored):
+                moved = on_devices_of(mesh, t.detach())
+                if moved.device is not t.device:
+                    t.data = moved
 
 
 def _own_modules(root: Module) -> list[Module]:

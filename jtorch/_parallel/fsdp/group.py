@@ -6,7 +6,8 @@ from typing import Any
 
 import jtorch.distributed as dist
 from jtorch._api.functions import cat, zeros
-from jtorch._parallel.dtensor import DTensor, local_of, wrapped
+from jtorch._base.pytree import tree_map
+from jtorch._parallel.dtensor import DTensor, local_of, on_devices_of, wrapped
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy
 from jtorch._parallel.layout import Layout, contiguous_stride, part
 from jtorch._parallel.placements import Replicate, Shard, _StridedShard
@@ -72,7 +73,7 @@ class ShardedParameter:
         missing = self.width - local.shape[self.dim]
         if missing:
             more = [missing if d == self.dim else n for d, n in enumerate(self.shape)]
-            local = cat([local, zeros(more, dtype=local.dtype)], self.dim)
+            local = cat([local, zeros(more, dtype=local.dtype, device=local.device)], self.dim)
         return local.reshape(-1).to(dtype or self.dtype)
 
     def joined(self, rows: Tensor) -> Tensor:
@@ -88,7 +89,7 @@ class ShardedParameter:
         missing = self.width * n - g.shape[self.dim]
         if missing:
             more = [missing if d == self.dim else k for d, k in enumerate(self.shape)]
-            g = cat([g, zeros(more, dtype=g.dtype)], self.dim)
+            g = cat([g, zeros(more, dtype=g.dtype, device=g.device)], self.dim)
         return g.reshape(n, -1) if self.dim == 0 else cat([p.reshape(1, -1) for p in g.chunk(n, self.dim)])
 
     def cut(self, flat: Tensor) -> Tensor:
@@ -120,7 +121,7 @@ class ParameterGroup:
         for kind in dict.fromkeys([dtype or p.dtype for p in self.params]):
             chosen = [i for i, p in enumerate(self.params) if (dtype or p.dtype) is kind]
             flat = cat([self.params[i].flat(locals_[i].detach(), kind) for i in chosen])
-            rows = zeros((n, flat.numel()), dtype=kind)
+            rows = zeros((n, flat.numel()), dtype=kind, device=flat.device)
             dist.all_gather_into_tensor(rows, flat, self.shard_group)
             pieces = rows.split([self.params[i].elements() for i in chosen], 1)
             for i, piece in zip(chosen, pieces, strict=True):
@@ -150,7 +151,7 @@ class ParameterGroup:
         return self.policy.reduce_dtype or g.dtype
 
     def _over_ranks(self, rows: Tensor) -> Tensor:
-        flat = zeros(rows.shape[1], dtype=rows.dtype)
+        flat = zeros(rows.shape[1], dtype=rows.dtype, device=rows.device)
         dist.reduce_scatter_tensor(flat, rows.contiguous(), group=self.shard_group)
         total = self.shard_group.size()
         for i in range(self.mesh.ndim - 1 if self.all_reduce else 0):
@@ -180,8 +181,8 @@ class ParameterGroup:
 
     def _everywhere(self, grads: list[Tensor | None]) -> list[Tensor | None]:
         """Return the gradients with zeros in place of None, since other ranks may have a gradient."""
-        return [zeros(p.shape, dtype=self.policy.param_dtype or p.dtype) if g is None and p.sharded.requires_grad else g
-                for p, g in zip(self.params, grads, strict=True)]
+        return [zeros(p.shape, dtype=self.policy.param_dtype or p.dtype, device=p.sharded.device)
+                if g is None and p.sharded.requires_grad else g for p, g in zip(self.params, grads, strict=True)]
 
     def gathered(self, sharded: list[Any]) -> list[Any]:
         """Gather shards with gradients, and return the parameters as the modules need them."""
@@ -193,8 +194,10 @@ class ParameterGroup:
         return self.gather_again()[at]
 
     def convert_inputs(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """Return a module's arguments unchanged; each rank has its own."""
-        return args, kwargs
+        """Return a module's arguments on this rank's device; each rank has its own."""
+        if self.mesh.device_type == "cpu":
+            return args, kwargs
+        return tree_map(lambda x: on_devices_of(self.mesh, x) if isinstance(x, Tensor) else x, (args, kwargs))
 
     def convert_outputs(self, output: Any) -> Any:
         """Return a module's results unchanged; each rank has its own."""

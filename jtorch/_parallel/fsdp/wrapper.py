@@ -21,6 +21,7 @@ from jtorch._parallel.fsdp.configs import (
 from jtorch._parallel.fsdp.fully_shard import FSDPModule, default_mesh, fully_shard
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy
 from jtorch._parallel.full_tensor import full_tensor
+from jtorch.device import accelerator_type
 from jtorch.distributed.device_mesh import DeviceMesh
 from jtorch.nn.modules.module import Module
 from jtorch.nn.utils.clip_grad import clip_grad_norm_ as clip
@@ -100,7 +101,8 @@ class FullyShardedDataParallel(Module):
         if param_init_fn is not None:
             raise NotImplementedError("FullyShardedDataParallel: param_init_fn is not built; make parameters before, or use "
                                       "fully_shard and to_empty()")
-        mesh = device_mesh or (default_mesh() if process_group is None else DeviceMesh.from_group(process_group, "cpu"))
+        mesh = device_mesh or (default_mesh() if process_group is None else
+                               DeviceMesh.from_group(process_group, accelerator_type() or "cpu"))
         if sync_module_states and mesh._own is None:
             _make_alike(module, process_group or dist._get_default_group())
         ignored = {p for m in ignored_modules or () for p in m.parameters()} | {p for p in ignored_states or ()

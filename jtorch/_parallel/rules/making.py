@@ -73,7 +73,7 @@ def fill_whole(func: Any, args: tuple, kwargs: dict) -> Any:
         return x
     spec = x._spec
     with switched_off(), no_grad():
-        full = empty(spec.shape, dtype=x.dtype)
+        full = empty(spec.shape, dtype=x.dtype, device=x.device)
         func(full, *args[1:], **{k: v for k, v in kwargs.items() if k != "tensor"})
         for i in range(spec.mesh.ndim):
             dist.broadcast(full, group=spec.mesh.get_group(i), group_src=0)

@@ -87,7 +87,7 @@ class Join:
         rounds = 0
         while self._others():
             if self._throws:
-                all_reduce(ones(1), group=self._group)
+                all_reduce(ones(1, device=self._group.place), group=self._group)
                 raise RuntimeError(f"Rank {self._group.rank()} exhausted all inputs.")
             if rounds == _MANY:
                 warned.warn(f"Detected uneven input skew of greater than {_MANY}. This means that rank {self._group.rank()} "
@@ -101,7 +101,7 @@ class Join:
 
     def _others(self) -> int:
         """Return the number of ranks that still have inputs."""
-        count = zeros(1)
+        count = zeros(1, device=self._group.place)
         all_reduce(count, group=self._group)
         return int(count.item())
 
@@ -117,11 +117,11 @@ class Join:
 
 def _tell(group: Any, throws: bool) -> int:
     """Announce an iteration of this rank, and return how many ranks take part."""
-    count: Tensor = ones(1)
+    count: Tensor = ones(1, device=group.place)
     all_reduce(count, group=group)
     active = int(count.item())
     if throws and active < group.size():
-        ended = zeros(1)
+        ended = zeros(1, device=group.place)
         all_reduce(ended, group=group)
         raise RuntimeError(_EARLY)
     return active

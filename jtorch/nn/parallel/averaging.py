@@ -8,6 +8,7 @@ import jtorch.distributed as dist
 from jtorch._api.creation import tensor as as_tensor
 from jtorch._api.flattening import unflattened
 from jtorch._api.functions import zeros
+from jtorch._base.pytree import tree_map
 from jtorch.autograd.variable import Variable
 from jtorch.distributed.arrays import put, tensor_of
 from jtorch.distributed.errors import DistBackendError
@@ -22,6 +23,8 @@ class Averaging:
     """The part of a DistributedDataParallel that averages gradients."""
 
     module: Any
+    device_ids: Any
+    device: Any
     process_group: Any
     logger: Report
     parameters_to_ignore: set[str]
@@ -34,6 +37,10 @@ class Averaging:
     _join_config: Any
     _divides_by_all: bool
     _without_inputs: bool
+
+    def _on_own_device(self, given: Any) -> Any:
+        """Return arguments with their tensors on the module's GPU, if ``device_ids`` names it."""
+        return tree_map(lambda x: x.to(self.device) if isinstance(x, Tensor) else x, given) if self.device_ids else given
 
     def _watch_gradients(self) -> None:
         self._named = self._trained()
@@ -91,7 +98,7 @@ class Averaging:
     def used_anywhere(self, here: set[Tensor]) -> set[Tensor]:
         """Return the parameters that some process has used, given those that this process has used."""
         params = list(self._named.values())
-        flags = as_tensor([float(p in here) for p in params])
+        flags = as_tensor([float(p in here) for p in params], device=params[0].device)
         dist.all_reduce(flags, dist.ReduceOp.MAX, self.process_group)
         return {p for p, used in zip(params, flags.tolist(), strict=True) if used}
 
@@ -115,7 +122,7 @@ class Averaging:
         """Return the divisor of summed gradients: the number of processes, or with ``join`` of those with inputs."""
         if self._divides_by_all or not self._join_config.enable:
             return self.process_group.size()
-        count = zeros(1) + float(not self._without_inputs)
+        count = zeros(1, device=next(iter(self._named.values())).device) + float(not self._without_inputs)
         dist.all_reduce(count, group=self.process_group)
         return max(int(count.item()), 1)
 
@@ -125,9 +132,9 @@ class Averaging:
 
 
 def _give(p: Tensor, mean: Any) -> None:
-    """Set a parameter's gradient to a mean: an array, or a view of a hook's result."""
+    """Set a parameter's gradient to a mean: an array on the host, or a view of another tensor."""
     if p.grad is None:
-        p.grad = mean.clone() if isinstance(mean, Tensor) else tensor_of(mean)
+        p.grad = mean.clone() if isinstance(mean, Tensor) else tensor_of(mean).to(p.device)     # type: ignore[attr-defined]
     elif isinstance(mean, Tensor):
         p.grad.detach().copy_(mean)
     else:

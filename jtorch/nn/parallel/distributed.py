@@ -26,7 +26,8 @@ class DistributedDataParallel(Module, Averaging):
 
     Args:
         module: the module, whose parameters and buffers become those of the first rank.
-        device_ids, output_device, dim: as PyTorch has them for GPUs; on CPUs they are None.
+        device_ids: a list of the rank's GPU, to which inputs are moved; None if they are on the module's device already.
+        output_device, dim: accepted and ignored: a module is on one device.
         forward_sync_buffers: whether a forward after a synchronized one first broadcasts the first rank's buffers; formerly
             ``broadcast_buffers``.
         process_group, device_mesh: the processes; None means all.
@@ -116,7 +117,7 @@ class DistributedDataParallel(Module, Averaging):
             Join.notify_join_context(self)
             self.require_forward_param_sync = True      # Ranks without inputs take part in each iteration.
         self._sync_buffers(self._latest(True) if joins else 0)
-        made = self.module(*inputs, **kwargs)
+        made = self.module(*self._on_own_device(inputs), **self._on_own_device(kwargs))
         self.logger.iterations += syncs
         self.require_forward_param_sync = syncs
         if syncs:
@@ -177,7 +178,7 @@ class DistributedDataParallel(Module, Averaging):
 
     def _latest(self, eligible: bool) -> int:
         """Return the highest rank of the processes that pass ``eligible``."""
-        found = zeros(1) + float(self.process_group.rank() if eligible else -1)
+        found = zeros(1, device=self.device) + float(self.process_group.rank() if eligible else -1)
         dist.all_reduce(found, dist.ReduceOp.MAX, self.process_group)
         return int(found.item())
 

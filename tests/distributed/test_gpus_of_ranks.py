@@ -1,0 +1,78 @@
+"""Jobs with one GPU a rank (``nccl``). A CPU of each process stands in for its GPU, so that all but NCCL itself runs."""
+from __future__ import annotations
+
+import pytest
+from process_programs import launched
+
+import jtorch as torch
+
+ENV = {"JTORCH_CUDA": "cpu", "JAX_PLATFORMS": "cpu"}
+
+
+@pytest.mark.parametrize("checks", [["messages"], *[pytest.param(checks, marks=pytest.mark.slow) for checks in (
+    ["reductions", "moves", "with_nccl_alone"], ["data_parallel", "zero"], ["sharded", "tensors"])]])
+def test_gpus_give_what_cpus_give(checks):
+    ran = launched("jtorch", 2, "gpus.py", *checks, **ENV)
+    assert (ran.returncode, ran.stdout) == (0, "held\nheld\n"), (ran.stdout[-500:], ran.stderr[-3000:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("case", "says"), [
+    ("started", 'init_process_group("nccl") came too late: JAX has started'),
+    ("shape", "Detected mismatch between collectives on ranks. Rank 1 is running collective: #1 all_reduce SUM float32 (4,), but rank 0"),
+    ("message", "rank 0 sends float32 (3,), and the other rank expects float32 (4,)"),
+    ("absent", "Timed out after 5 s in recv, waiting for rank 0"), ("dies", "rank 0 has ended")])
+def test_a_mistake_is_named(case, says):
+    ran = launched("jtorch", 2, "gpu_mistakes.py", case, **ENV)
+    assert says in ran.stdout, (ran.stdout[-500:], ran.stderr[-2000:])
+
+
+IN_ONE_PROCESS = """
+import jtorch as torch
+import jtorch.distributed as dist
+x = torch.ones(2, device="cuda")        # A job of one rank may begin after JAX has started.
+dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1, device_id=0)
+dist.all_reduce(x, dist.ReduceOp.AVG)
+print(x.tolist(), x.device, torch.ones(2).device)
+for wrong in (torch.device("cuda"), torch.device("cuda", 5), torch.device("mps", 0)):
+    dist.destroy_process_group() if dist.is_initialized() else None
+    try:
+        dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1, device_id=wrong)
+    except ValueError as error:
+        print(str(error).split(". ")[0])
+try:
+    x + torch.ones(2)
+except RuntimeError as error:
+    print(str(error)[:60])
+"""
+
+
+def test_a_job_of_one_rank(run_python):
+    assert run_python(IN_ONE_PROCESS, {**ENV, "JTORCH_CACHE": "0"}).splitlines() == [
+        "[1.0, 1.0] cuda:0 cpu", "Please use a device_id with index.", "device_id cuda:5 is out of range",
+        "device_id mps:0 does not match the current compilation's accelerator support: cuda",
+        "Expected all tensors to be on the same device, but found at "]
+
+
+def test_without_a_gpu():
+    """The error is that of PyTorch's builds with CUDA. The installed reference has none."""
+    with pytest.raises(ValueError, match=r"^ProcessGroupNCCL is only supported with GPUs, no GPUs found!$"):
+        torch.distributed.init_process_group("nccl", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    assert not torch.distributed.is_nccl_available() and not torch.distributed.is_backend_available("cpu:gloo,cuda:nccl")
+
+
+@pytest.mark.parametrize("backend", [None, "gloo", "cpu:gloo"])
+def test_names_of_backends(xp, backend):
+    dist = xp.distributed
+    dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+    found = dist.get_backend(), dist.get_backend_config(), dist.group.WORLD.name(), dist.is_backend_available("cpu:gloo")
+    dist.destroy_process_group()
+    config = {None: "cpu:gloo", "gloo": "cpu:gloo,cuda:gloo", "cpu:gloo": "cpu:gloo"}[backend]
+    assert found == (backend or "undefined", config, "gloo", True)
+
+
+@pytest.mark.parametrize("backend", ["cpu:gloo,cuda", "cpu:gloo,cpu:gloo"])
+def test_pairs_in_another_form(xp, backend):
+    dist = xp.distributed
+    with pytest.raises(ValueError, match=r"^(Invalid device:backend pairing: +cuda|Duplicate device type cpu +in backend string: gloo)\. "):
+        dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
