@@ -333,14 +333,27 @@ def _is_taken_apart(s: Any, part: tuple[int, int, int, int]) -> bool:
     dim, start, step, count = part
     if dim == 0:
         s.sliced += 1
-        if count >= 0 and s.sliced <= policy.DOZENS and _is_cut_elsewhere(s, start, (step, count)):
-            s.sliced = policy.DOZENS + 1
+        if s.sliced <= policy.DOZENS:
+            elsewhere = _begins_elsewhere(s, start) if count < 0 else _is_cut_elsewhere(s, start, (step, count))
+            s.sliced += (policy.DOZENS + 1) * elsewhere
         return s.sliced > policy.DOZENS
     if s.parts is None:
         s.parts = set()
     if len(s.parts) <= policy.OFTEN:
         s.parts.add(part)
     return len(s.parts) > policy.OFTEN
+
+
+def _begins_elsewhere(s: Any, row: int) -> bool:
+    """Return whether ``row`` is the first row that this trace reads, and the last such trace began at another row.
+
+    A loop over a data set reads another row in each turn. A loop over the steps of a series begins with the same row again.
+    """
+    number, last = engine.current().number, s.first_row
+    if last is not None and last[0] == number:
+        return False
+    s.first_row = number, row
+    return last is not None and last[1] != row
 
 
 def _is_cut_elsewhere(s: Any, start: int, length: tuple[int, int]) -> bool:

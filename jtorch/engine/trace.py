@@ -64,11 +64,12 @@ class Trace:
     A value refers to the trace that made it (``born``), and to the trace that used it last (``stamp``).
     """
 
-    __slots__ = ("after_backward", "begun", "is_done", "launched", "mode", "noting", "numbers", "of_job", "over", "state",
-                 "strayed", "values")
+    __slots__ = ("after_backward", "begun", "is_done", "launched", "mode", "noting", "number", "numbers", "of_job", "over",
+                 "state", "strayed", "values")
 
-    def __init__(self, root: State):
+    def __init__(self, root: State, number: int = 0):
         self.state = root
+        self.number = number                # Number of traces of the thread before this one.
         self.values: list[Value] = []       # Inputs and results of the calls, by slot.
         self.numbers: list = []
         self.mode = EMPTY
@@ -128,7 +129,7 @@ class Recorder:
 
     def begin(self) -> Trace:
         """Replace the current trace by a new one, and return it."""
-        self.trace = made = Trace(self.trie.root)
+        self.trace = made = Trace(self.trie.root, self.trace.number + 1)
         return made
 
     def switch(self) -> None:

@@ -22,7 +22,7 @@ ENGINE = Path(jtorch.__file__).parent / "engine"
 
 def test_no_decision_asks_a_clock():
     """Clocks serve reports, timelines, waiting, giving back memory and the age of files. They change no number."""
-    may = {"stats", "timeline", "wait", "memory", "cache", "cache_key", "schedule", "program", "kernel",
+    may = {"stats", "timeline", "wait", "malloc", "cache", "cache_key", "schedule", "program", "kernel",
            "parallel_compilation", "background"}
     for path in ENGINE.rglob("*.py"):
         names = {n.module for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom)}
@@ -161,7 +161,7 @@ FIRES = {
     "equal pieces of a trace": (LOOP.replace("range(6)", "range(60)"), "equal_programs > 2 and counters.programs < 9"),
     "attention's weights handed on to backward": ("""
 from jtorch.engine import pieces
-pieces._ends = lambda path, outs, work: [len(path) // 2, len(path)]
+pieces._ends = lambda path, outs: [len(path) // 2, len(path)]
 x = torch.randn(2, 4, 16, 8, requires_grad=True)
 for _ in range(40):
     (torch.nn.functional.scaled_dot_product_attention(x, x * 2, x * 3) + x).square().mean().backward()
@@ -221,6 +221,16 @@ for epoch in range(20):
         torch.nn.functional.cross_entropy(model(data[i:i + 64]), labels[i:i + 64]).backward()
         optimizer.step()
 """, "program_runs > 90 and counters.programs < 4"),
+    "rows of a data set": ("""
+torch.manual_seed(0)
+data, labels = torch.randn(50, 16, 32), torch.randint(0, 4, (50, 16))
+model = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 4))
+optimizer = torch.optim.Adam(model.parameters())
+for i in range(50):
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(data[i]), labels[i]).backward()
+    optimizer.step()
+""", "program_runs > 20 and counters.programs < 3"),
     "untraced ops": ("x = torch.zeros(30, 4)\nfor k in range(30): x[k][k % 4] = 1.0\nx.sum().item()", "untraced > 25"),
     "writes to a table": ("""
 table, row = torch.randn(2000, 64), torch.ones(64)
