@@ -87,7 +87,7 @@ PORTING = (
     Mistake("Quantized tensors",
             "torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8)",
             "torch.ao.quantization.quantize_dynamic",
-            "import torch.ao.quantization\n\ntorch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(3, 1)))"),
+            "torch.ops.quantized_decomposed.quantize_per_tensor(torch.ones(3), 0.1, 0, -128, 127, torch.int8)"),
     Mistake("Nested tensors of the strided layout",
             "torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])",
             "layout=torch.jagged",
