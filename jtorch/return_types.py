@@ -6,9 +6,13 @@ from typing import Any
 from jtorch.dispatch.returns import return_type
 from jtorch.ops.registry import OPS
 
+_OF_FUNCTIONS = {"slogdet": ("sign", "logabsdet"), "histogramdd": ("hist", "bin_edges")}     # These functions are not ops of their own.
+
 
 def __getattr__(name: str) -> Any:
     short = name.removesuffix("_out")
+    if short in _OF_FUNCTIONS:
+        return return_type(short, _OF_FUNCTIONS[short])
     for op in OPS.values():
         if op.returns and _name_of(op) == short:
             return return_type(short, op.returns)
@@ -16,7 +20,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({_name_of(op) for op in OPS.values() if op.returns})
+    return sorted({_name_of(op) for op in OPS.values() if op.returns} | set(_OF_FUNCTIONS))
 
 
 def _name_of(op: Any) -> str:

@@ -537,6 +537,8 @@ class Tensor(Bound):
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if stream is not None and type(stream) is not int:
+            raise TypeError("stream must be ``int`` or ``none``")
         if self.device.type == "cpu" and stream not in (None, -1):
             raise AssertionError("stream should be None on cpu.")
         if self.device.type != "cpu":

@@ -50,7 +50,10 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
     """See torch.nn.functional.margin_ranking_loss."""
-    return nn_functions.margin_ranking_loss(input1, input2, target, margin, reduction=_REDUCTIONS[reduction])
+    given = (input1, input2, target)
+    if len({t.dim() for t in given}) > 1:       # nn.functional refuses these.
+        given = functions.broadcast_tensors(*given)
+    return nn_functions.margin_ranking_loss(*given, margin, reduction=_REDUCTIONS[reduction])
 
 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:

@@ -39,7 +39,7 @@ _IN = {      # maps a module to the rarely used names that torch has from it
     "jit": "ScriptModule",
     "sparse.creation": "sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor "
                        "sparse_compressed_tensor _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo",
-    "sparse.products": "smm spmm dsmm hspmm",
+    "sparse.products": "smm spmm dsmm hspmm hsmm sspaddmm",
 }
 NAMES = {name: module for module, names in _IN.items() for name in names.split()}
 _NOT_LISTED = frozenset("""

@@ -17,11 +17,11 @@ EXPECTED = {
     "values": "sparse tensor", "crow_indices": "sparse row compressed tensor", "col_indices": "sparse row compressed tensor",
     "ccol_indices": "sparse column compressed tensor", "row_indices": "sparse column compressed tensor"}
 _NOT_BUILT = {
-    "sparse": "sspaddmm", "mkldnn": "to_mkldnn",
+    "mkldnn": "to_mkldnn",
     "quantized": "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis qscheme",
     "complex32": "chalf", "ipu, mtia and xpu": "ipu mtia xpu"}
 _OF_SPARSE = "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_mask "\
-             "sparse_resize_ sparse_resize_and_clear_ smm"
+             "sparse_resize_ sparse_resize_and_clear_ smm sspaddmm"
 # Maps a removed function to its replacement.
 _REMOVED = {"eig": "linalg.eig", "symeig": "linalg.eigh", "lstsq": "linalg.lstsq", "solve": "linalg.solve",
             "matrix_rank": "linalg.matrix_rank"}

@@ -149,7 +149,7 @@ def _without_name(says: str) -> str:
 
 _OF_TENSORS = frozenset("""
     int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point resize_as_sparse_
-    record_stream slice_inverse sspaddmm to_mkldnn grad_dtype chalf
+    record_stream slice_inverse to_mkldnn grad_dtype chalf
 """.split())
 
 

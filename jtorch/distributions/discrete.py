@@ -22,6 +22,11 @@ from jtorch.distributions.distribution import (
 from jtorch.no_grad import no_grad
 
 
+def _computed(d: Distribution) -> Any:
+    """Return ``probs`` or ``logits``, whichever needs no computation."""
+    return vars(d).get("probs", vars(d).get("logits"))
+
+
 def _cross_entropy(logits: Any, probs: Any) -> Any:
     return nn_functions.binary_cross_entropy_with_logits(logits, probs, reduction="none")
 
@@ -49,7 +54,11 @@ class Binary(Parametrized):
     @property
     def param_shape(self) -> Size:
         """Return the shape of the parameter."""
-        return (vars(self).get("probs", vars(self).get("logits"))).size()     # type: ignore[union-attr]
+        return self._param.size()
+
+    @property
+    def _param(self) -> Any:
+        return _computed(self)
 
 
 class Bernoulli(Binary, ExponentialFamily):
@@ -114,7 +123,7 @@ class Bernoulli(Binary, ExponentialFamily):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """Return 0 and 1."""
-        return self._enumerated(functions.arange(2, dtype=self.probs.dtype, device=self.probs.device), expand)
+        return self._enumerated(functions.arange(2, dtype=self._param.dtype, device=self._param.device), expand)
 
 
 class Geometric(Binary):
@@ -290,6 +299,10 @@ class Categorical(Distribution):
         return Size((*self._batch_shape, self._num_events))
 
     @property
+    def _param(self) -> Any:
+        return _computed(self)
+
+    @property
     def mean(self) -> Any:
         """Return nan, since indices have no mean."""
         return functions.full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
@@ -319,7 +332,7 @@ class Categorical(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """Return the indices 0 to K - 1."""
-        return self._enumerated(functions.arange(self._num_events, device=self.probs.device), expand)
+        return self._enumerated(functions.arange(self._num_events, device=self._param.device), expand)
 
 
 class OfCategorical(Distribution):
@@ -343,6 +356,10 @@ class OfCategorical(Distribution):
     def param_shape(self) -> Any:
         """Return the shape of the parameter."""
         return self._categorical.param_shape
+
+    @property
+    def _param(self) -> Any:
+        return self._categorical._param
 
 
 class OneHotCategorical(OfCategorical):
@@ -405,7 +422,7 @@ class OneHotCategorical(OfCategorical):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """Return all one-hot vectors."""
-        return self._enumerated(functions.eye(self.event_shape[0], dtype=self.probs.dtype, device=self.probs.device), expand)
+        return self._enumerated(functions.eye(self.event_shape[0], dtype=self._param.dtype, device=self._param.device), expand)
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):

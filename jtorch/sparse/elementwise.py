@@ -104,7 +104,7 @@ def _product(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     return like(made, a)
 
 
-@rule("div", "__truediv__", "true_divide", "divide")
+@rule("div", "__truediv__", "__div__", "true_divide", "divide")
 def div(a: Any, b: Any, *, rounding_mode: Any = None) -> Any:
     """Divide by a number."""
     if not is_sparse(a):
@@ -193,7 +193,7 @@ def _in_place(function: Callable, *names: str) -> None:
 
 
 for _f, *_names in ((add, "add_", "__iadd__"), (sub, "sub_", "__isub__", "subtract_"), (mul, "mul_", "__imul__", "multiply_"),
-                    (div, "div_", "__itruediv__", "divide_"), (power, "pow_", "__ipow__")):
+                    (div, "div_", "__itruediv__", "__idiv__", "divide_"), (power, "pow_", "__ipow__")):
     _in_place(_f, *_names)
 
 

@@ -12,7 +12,7 @@ from jtorch.sparse import places
 from jtorch.sparse.blocks import is_block
 from jtorch.sparse.convert import as_coo, coalesce, summed, take, to_layout
 from jtorch.sparse.elementwise import add, mul
-from jtorch.sparse.rules import not_there, rule
+from jtorch.sparse.rules import not_there, rule, written
 from jtorch.sparse.shape import transpose
 from jtorch.sparse.tensor import SparseTensor, coo, is_sparse
 from jtorch.tensor import Tensor
@@ -75,7 +75,7 @@ def either(input: Any, mat2: Any) -> Any:
     return matmul(input, mat2) if is_sparse(input) or is_sparse(mat2) else functions.mm(input, mat2)
 
 
-@rule("matmul", "__matmul__", "mm", "spmm", "mv", "dsmm", "hspmm")
+@rule("matmul", "__matmul__", "mm", "spmm", "mv", "dsmm")
 def matmul(a: Any, b: Any) -> Any:
     """Multiply two matrices, or a matrix and a vector, at least one of which is sparse."""
     if is_sparse(a) and is_sparse(b):
@@ -103,16 +103,67 @@ def _right(b: Any, a: Any) -> Any:
 
 
 spmm = dsmm = either
-hspmm = matmul
+
+
+def _rows_with_elements(name: str, a: Any, b: Tensor) -> tuple[np.ndarray, Tensor]:
+    """Return the rows in which a sparse matrix has elements, and these rows of its product with a dense matrix."""
+    if not is_sparse(a) or not a.is_sparse:
+        raise not_there(name, (a, b))
+    if a.dense_dim():
+        raise RuntimeError(f"{name}: Argument #2: scalar values expected, got {a.dense_dim()}D values")
+    if b.dim() != 2:
+        raise RuntimeError(f"{name}: Argument #3: matrices expected, got {b.dim()}D tensor")
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(f"{name}: Argument #3: Expected dim 0 size {a.shape[1]}, got {b.shape[0]}")
+    _require_alike(a, b)
+    c = coalesce(a)
+    rows, inverse = places.unique(places.host(c.stored_indices[0][0]))
+    terms = c.stored_values.unsqueeze(1) * functions.index_select(b, 0, c.stored_indices[0][1])
+    return rows, summed(terms, inverse, len(rows))
+
+
+@rule("hspmm", "hsmm")
+def hspmm(mat1: SparseTensor, mat2: Tensor, *, out: Any = None) -> SparseTensor:
+    """Multiply a sparse matrix by a dense one, and return a COO tensor of dense rows. See torch.hspmm."""
+    rows, values = _rows_with_elements("hspmm", mat1, mat2)
+    made = coo(places.tensor(rows[None], values), values, (mat1.shape[0], mat2.shape[1]))
+    return made if out is None else written(made, out, "hspmm", (mat1, mat2))
+
+
+hsmm = hspmm
+
+
+def _elements(rows: np.ndarray, values: Tensor) -> tuple[np.ndarray, Tensor]:
+    """Return the places and the values of all elements of some rows."""
+    n = values.shape[1]
+    return np.stack([np.repeat(rows, n), np.tile(np.arange(n), len(rows))]), values.reshape(-1)
 
 
 @rule("smm")
-def smm(a: SparseTensor, b: Tensor) -> SparseTensor:
-    """Multiply a sparse matrix by a dense one, and return a COO matrix with all elements stored. See torch.smm."""
-    made = by_dense(a, b)
-    n, m = made.shape
-    indices = np.stack(np.divmod(np.arange(n * m), max(m, 1)))
-    return coo(places.tensor(indices, made), made.reshape(-1), (n, m))
+def smm(input: SparseTensor, mat: Tensor) -> SparseTensor:
+    """Multiply a sparse matrix by a dense one, and return a COO matrix. See torch.smm."""
+    if not is_sparse(input):
+        raise RuntimeError("tensor.sspaddmm(...) can only be called on sparse tensors")
+    indices, values = _elements(*_rows_with_elements("sspaddmm", input, mat))
+    return coo(places.tensor(indices, values), values, (input.shape[0], mat.shape[1]))
+
+
+@rule("sspaddmm")
+def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> SparseTensor:
+    """Add the product of a sparse and a dense matrix to a sparse one, as a COO matrix. See torch.sspaddmm."""
+    if not is_sparse(input):
+        raise RuntimeError("self.is_sparse() INTERNAL ASSERT FAILED. _internal_get_SparseTensorImpl: not a sparse tensor")
+    for name, t, layout in (("mat1", mat1, "sparse"), ("mat2", mat2, "strided")):
+        if is_sparse(t) is not (layout == "sparse"):
+            raise RuntimeError(f"sspaddmm: expected '{name}' to have {layout} layout, got '{name}' with layout {IN_WORDS[t.layout]}")
+    rows, product = _rows_with_elements("sspaddmm", mat1, mat2)
+    for dim, size in enumerate((mat1.shape[0], mat2.shape[1])):
+        if input.shape[dim] != size:
+            raise RuntimeError(f"sspaddmm: Argument #1: Expected dim {dim} size {size}, got {input.shape[dim]}")
+    indices, values = _elements(rows, product)
+    all_places = functions.cat([input.stored_indices[0], places.tensor(indices, values)], 1)
+    made = coo(all_places, functions.cat([input.stored_values * beta, values * alpha]), tuple(input.shape))
+    return made if out is None else written(made, out, "sspaddmm", (input, mat1, mat2))
 
 
 @rule("addmm")

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 from jtorch.tensor import Tensor
@@ -75,6 +75,30 @@ class WeakIdKeyDictionary(MutableMapping):
 
     def __repr__(self):
         return f"<{type(self).__name__} at {id(self):#x}>"
+
+    def update(self, dict: Any = None, **kwargs: Any) -> None:      # type: ignore[override]
+        """Take the items of a dictionary, or of anything from which ``dict`` makes one."""
+        given = dict if dict is None or hasattr(dict, "items") else type({})(dict)
+        for key, value in [*(given.items() if given is not None else ()), *kwargs.items()]:
+            self[key] = value
+
+    def popitem(self) -> tuple:
+        """Remove the item that was added last, and return its key and value; KeyError if there is none."""
+        while True:
+            ref, value = self.data.popitem()
+            key = ref()
+            if key is not None:
+                return key, value
+
+    def __ior__(self, other: Any) -> WeakIdKeyDictionary:
+        self.update(other)
+        return self
+
+    def __or__(self, other: Any) -> WeakIdKeyDictionary:
+        return self.copy().__ior__(other) if isinstance(other, Mapping) else NotImplemented
+
+    def __ror__(self, other: Any) -> WeakIdKeyDictionary:
+        return type(self)(other).__ior__(self) if isinstance(other, Mapping) else NotImplemented
 
     def copy(self) -> WeakIdKeyDictionary:
         """Return a dictionary with the same keys and values."""

@@ -51,11 +51,14 @@ def test_dlpack_gives_data(xp):
     assert type(xp.ones(2).__dlpack__(stream=-1)).__name__ == "PyCapsule"
     with pytest.raises(AssertionError, match="stream should be None on cpu"):
         xp.ones(2).__dlpack__(stream=1)
+    with pytest.raises(TypeError, match="stream must be ``int`` or ``none``"):
+        xp.ones(2).__dlpack__(stream="1")
 
 
 def test_slogdet_has_a_type_of_its_own(xp):
     assert type(xp.eye(2).slogdet()).__name__ == type(xp.slogdet(xp.eye(2))).__name__ == "slogdet"
     assert type(xp.linalg.slogdet(xp.eye(2))).__name__ == "linalg_slogdet"
+    assert type(xp.slogdet(xp.eye(2))) is xp.return_types.slogdet
 
 
 def test_functional_call_takes_tensors_only(xp):

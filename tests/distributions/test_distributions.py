@@ -449,3 +449,13 @@ def test_expand_of_a_class_that_names_pytorchs_module():
         assert Categorical(probs=jtorch.ones(3) / 3).expand((2,)).batch_shape == (2,)
     finally:
         Categorical.__mro__[1].__module__ = kept
+
+
+@pytest.mark.parametrize("name", ["Bernoulli", "Categorical", "OneHotCategorical", "Binomial"])
+def test_enumerating_computes_no_other_parameter(name, xp):
+    def attributes(**given):
+        d = getattr(xp.distributions, name)(**given)
+        d.enumerate_support()
+        return "probs" in vars(d), "logits" in vars(d)
+    assert attributes(logits=xp.tensor([0.7, 0.2])) == (False, name != "OneHotCategorical")
+    assert attributes(probs=xp.tensor([0.7, 0.2])) == (name != "OneHotCategorical", False)

@@ -262,3 +262,43 @@ def test_adam_refuses_sparse_gradients(xp):
     e(xp.tensor([1])).sum().backward()
     with pytest.raises(RuntimeError, match="Adam does not support sparse gradients, please consider SparseAdam instead"):
         xp.optim.Adam(e.parameters()).step()
+
+
+def hybrid(xp):
+    """Return a 4x3 matrix with two entries for one element and no entry in row 2, and a dense matrix to multiply."""
+    a = xp.sparse_coo_tensor([[0, 1, 1, 3, 0], [2, 0, 2, 1, 2]], [3.0, 4.0, 5.0, 0.0, 1.0], (4, 3))
+    return a, xp.arange(6.0).reshape(3, 2)
+
+
+@pytest.mark.parametrize("name", ["hspmm", "hsmm"])
+def test_products_of_dense_rows(xp, name):
+    a, b = hybrid(xp)
+    made = getattr(xp, name)(a, b)
+    assert (made.sparse_dim(), made.dense_dim(), tuple(made.shape), made.is_coalesced()) == (1, 1, (4, 2), False)
+    assert made._indices().tolist() == [[0, 1, 3]] and made._values().tolist() == [[16, 20], [20, 29], [0, 0]]
+    with pytest.raises(RuntimeError, match="hspmm: Argument #3: Expected dim 0 size 3, got 4"):
+        xp.hspmm(a, xp.ones(4, 2))
+    with pytest.raises(RuntimeError, match="hspmm: Argument #3: matrices expected, got 1D tensor"):
+        xp.hspmm(a, xp.ones(3))
+
+
+def test_products_keep_the_rows_with_elements(xp):
+    a, b = hybrid(xp)
+    made = xp.smm(a, b)
+    assert made._indices().tolist() == [[0, 0, 1, 1, 3, 3], [0, 1] * 3] and made._values().tolist() == [16, 20, 20, 29, 0, 0]
+    with pytest.raises(RuntimeError, match="can only be called on sparse tensors"):
+        xp.smm(b, b)
+
+
+def test_a_product_is_added_to_a_sparse_matrix(xp):
+    a, b = hybrid(xp)
+    c = xp.sparse_coo_tensor([[0, 3], [1, 0]], [10.0, 20.0], (4, 2))
+    out = xp.sparse_coo_tensor((1, 1))
+    assert xp.sspaddmm(c, a, b, beta=2, alpha=3, out=out) is out
+    assert out._indices().tolist() == [[0, 3, 0, 0, 1, 1, 3, 3], [1, 0, 0, 1, 0, 1, 0, 1]]
+    assert out._values().tolist() == [20, 40, 48, 60, 60, 87, 0, 0]
+    close(c.sspaddmm(a, b), c.to_dense() + a.to_dense() @ b)
+    with pytest.raises(RuntimeError, match="sspaddmm: expected 'mat1' to have sparse layout, got 'mat1' with layout Strided"):
+        xp.sspaddmm(c, b, b)
+    with pytest.raises(RuntimeError, match="sspaddmm: Argument #1: Expected dim 0 size 4, got 3"):
+        xp.sspaddmm(xp.sparse_coo_tensor((3, 2)), a, b)

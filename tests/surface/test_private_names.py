@@ -149,6 +149,18 @@ def test_weak_tables(xp):
     assert (len(table), list(table.values())) == (1, [1])
 
 
+def test_weak_tables_are_joined(xp):
+    make = path(xp, "utils.weak").WeakIdKeyDictionary
+    a, b, c = xp.ones(1), xp.ones(1), xp.ones(1)
+    one, two = make({a: 1, b: 2}), make({b: 3, c: 4})
+    assert list((one | two).values()) == [1, 3, 4] and list((two | {a: 5}).values()) == [3, 4, 5]
+    assert type({a: 1} | two) is make and list(({b: 1, a: 2} | two).values()) == [3, 2, 4]
+    one |= two
+    assert one.popitem() == (c, 4) and len(one) == 2
+    with pytest.raises(TypeError):
+        one | 3
+
+
 def test_settings_are_patched(xp):
     config = path(xp, "_dynamo.config")
     before = config.recompile_limit

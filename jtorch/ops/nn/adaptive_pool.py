@@ -55,6 +55,7 @@ def _check(x: jax.Array, n: int, name: str, out: tuple[int, ...], colon: str) ->
     check.require(x.ndim in (n + 1, n + 2), f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} "
                   f"{list(x.shape)}")
     check.require(min(out) >= 0, _negative(x, n, name, out))
+    check.storable((*x.shape[:-n], *((1, *out) if n == 1 else out)), x.dtype)
     for i in range(1, x.ndim):
         check.require(x.shape[i] > 0, f"{name}(): Expected input to have non-zero size for non-batch dimensions, but "
                       f"input has sizes {list(x.shape)} with dimension {i} being empty")
