@@ -6,7 +6,8 @@ from typing import Any
 from jtorch.dispatch.returns import return_type
 from jtorch.ops.registry import OPS
 
-_OF_FUNCTIONS = {"slogdet": ("sign", "logabsdet"), "histogramdd": ("hist", "bin_edges")}     # These functions are not ops of their own.
+# These functions are not ops of their own.
+_OF_FUNCTIONS = {"slogdet": ("sign", "logabsdet"), "histogramdd": ("hist", "bin_edges")}
 
 
 def __getattr__(name: str) -> Any:

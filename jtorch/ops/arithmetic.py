@@ -132,8 +132,8 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
     return divide(input.astype(to), other.astype(to))
 
 
-@op(numbers_only=True, promote="int_to_float", opmath=True, exact="other", operators=("__truediv__", "__itruediv__", "__div__", "__idiv__"),
-    backward_name="DivBackward0")
+@op(numbers_only=True, promote="int_to_float", opmath=True, exact="other",
+    operators=("__truediv__", "__itruediv__", "__div__", "__idiv__"), backward_name="DivBackward0")
 def true_divide(input: Tensor | Number, other: Tensor | Number):
     """Return the quotient. See torch.true_divide."""
     return divide(input, other)

@@ -155,7 +155,8 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1,
         raise RuntimeError("self.is_sparse() INTERNAL ASSERT FAILED. _internal_get_SparseTensorImpl: not a sparse tensor")
     for name, t, layout in (("mat1", mat1, "sparse"), ("mat2", mat2, "strided")):
         if is_sparse(t) is not (layout == "sparse"):
-            raise RuntimeError(f"sspaddmm: expected '{name}' to have {layout} layout, got '{name}' with layout {IN_WORDS[t.layout]}")
+            raise RuntimeError(f"sspaddmm: expected '{name}' to have {layout} layout, got '{name}' with layout "
+                               f"{IN_WORDS[t.layout]}")
     rows, product = _rows_with_elements("sspaddmm", mat1, mat2)
     for dim, size in enumerate((mat1.shape[0], mat2.shape[1])):
         if input.shape[dim] != size:

@@ -9,13 +9,11 @@ In a program that the engine compiles as a whole, XLA allocates the memory. The 
 from __future__ import annotations
 
 import contextlib
-import enum
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from jtorch import cuda, tape
 from jtorch._base import warned
-from jtorch._base.not_built import placeholder
 from jtorch._base.pytree import flatten
 from jtorch.amp import autocast_mode as amp
 from jtorch.autograd import backward as run_backward
@@ -26,6 +24,18 @@ from jtorch.device import accelerator_type
 from jtorch.no_grad import enable_grad, mode, no_grad
 from jtorch.tensor import Tensor
 from jtorch.utils import _surroundings
+from jtorch.utils._selective import (
+    CheckpointPolicy as CheckpointPolicy,
+)
+from jtorch.utils._selective import (
+    SelectiveCheckpointContext as SelectiveCheckpointContext,
+)
+from jtorch.utils._selective import (
+    _policy_from_bool as _policy_from_bool,
+)
+from jtorch.utils._selective import (
+    create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
+)
 
 
 class CheckpointError(RuntimeError):
@@ -405,46 +415,6 @@ def _in_a_row(functions: list) -> Callable:
             input = f(input)
         return input
     return run
-
-
-class CheckpointPolicy(enum.Enum):
-    """The choice of selective checkpointing for an operation's result. See torch.utils.checkpoint.CheckpointPolicy.
-
-    Example::
-
-        >>> torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name
-        'MUST_SAVE'
-
-    """
-
-    MUST_SAVE = 0
-    PREFER_SAVE = 1
-    MUST_RECOMPUTE = 2
-    PREFER_RECOMPUTE = 3
-    MUST_CPU_OFFLOAD = 4
-
-
-def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
-    """Raise NotImplementedError: the results to keep cannot be selected by operation.
-
-    Args:
-        policy_fn_or_list: which operations' results are kept.
-        allow_cache_entry_mutation (bool): whether they may be written to.
-
-    Raises:
-        NotImplementedError: always.
-
-    """
-    raise NotImplementedError("create_selective_checkpoint_contexts is not built; torch.utils.checkpoint.checkpoint computes all "
-                              "of its function again, and jax.checkpoint has policies")
-
-
-SelectiveCheckpointContext = placeholder("utils.checkpoint", "SelectiveCheckpointContext")
-
-
-def _policy_from_bool(b: bool) -> CheckpointPolicy:
-    """Return the policy for an operation that is in the list of saved operations, or not."""
-    return CheckpointPolicy.MUST_SAVE if b else CheckpointPolicy.PREFER_RECOMPUTE
 
 
 def _infer_device_type(*args: Any) -> str:

@@ -1,6 +1,9 @@
 """torch.utils.checkpoint: gradients, randomness, autocast and errors."""
 from __future__ import annotations
 
+import functools
+import importlib
+
 import pytest
 
 
@@ -271,3 +274,76 @@ def test_a_second_run_that_saves_more(xp):
         y = module.checkpoint(function, xp.ones(2, requires_grad=True), use_reentrant=False)
     with pytest.raises(module.CheckpointError, match="trying to save more tensors during recomputation"):
         y.sum().backward()
+
+
+# ---------------------------------------------------------------- selective checkpoints
+
+def selective(xp, f, x, policy, **options):
+    """Return the result of a checkpoint that keeps what a policy chooses."""
+    ck = xp.utils.checkpoint
+    contexts = functools.partial(ck.create_selective_checkpoint_contexts, policy, **options)
+    return ck.checkpoint(f, x, use_reentrant=False, context_fn=contexts)
+
+
+def recomputed(xp, f, policy):
+    """Return the gradient of ``f`` for a matrix of ones, and how many products the backward computes."""
+    seen = []
+
+    class Names(importlib.import_module(f"{xp.__name__}.utils._python_dispatch").TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+    x = xp.ones(2, 2, requires_grad=True)
+    out = selective(xp, f, x, policy)
+    with Names():
+        out.backward()
+    return x.grad.tolist(), seen.count("aten.mm.default")
+
+
+def test_chosen_results_are_kept(xp):
+    def f(x):
+        return xp.mm(x.cos(), x).sin().sum()
+    aten, policies = xp.ops.aten, xp.utils.checkpoint.CheckpointPolicy
+    wanted, products = recomputed(xp, f, [])
+    assert products == 3
+    assert recomputed(xp, f, [aten.mm.default]) == (wanted, 2)
+    assert recomputed(xp, f, lambda ctx, op, *args, **kwargs: op == aten.mm.default) == (wanted, 2)
+    assert recomputed(xp, f, lambda ctx, op, *args, **kwargs: policies.PREFER_SAVE) == (wanted, 2)
+    assert recomputed(xp, f, lambda ctx, op, *args, **kwargs: policies.MUST_RECOMPUTE) == (wanted, 3)
+
+
+def test_the_policy_is_asked_in_the_first_run(xp):
+    asked = []
+
+    def policy(ctx, op, *args, **kwargs):
+        asked.append((str(op), ctx.is_recompute, ctx.op_output.tolist()))
+        return xp.utils.checkpoint.CheckpointPolicy.PREFER_RECOMPUTE
+    x = xp.zeros(1, requires_grad=True)
+    selective(xp, lambda x: x.sin().cos(), x, policy).sum().backward()
+    assert asked == [("aten.sin.default", False, [0.0]), ("aten.cos.default", False, [1.0])]
+
+
+def test_writing_to_a_kept_result(xp):
+    def f(x):
+        return x.sin().mul_(2).cos()
+    ops = [xp.ops.aten.sin.default]
+    with pytest.raises(RuntimeError, match="Tensor cached during selective activation checkpoint has been mutated"):
+        selective(xp, f, xp.ones(1, requires_grad=True), ops).sum().backward()
+    selective(xp, f, xp.ones(1, requires_grad=True), ops, allow_cache_entry_mutation=True).sum().backward()
+
+
+def test_a_second_backward_of_a_selective_checkpoint(xp):
+    out = selective(xp, lambda x: x.sin().cos().exp(), xp.ones(1, requires_grad=True), [xp.ops.aten.cos.default]).sum()
+    out.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="Trying to backward an extra time"):
+        out.backward()
+
+
+def test_policies_that_are_refused(xp):
+    make = xp.utils.checkpoint.create_selective_checkpoint_contexts
+    with pytest.raises(ValueError, match="to be an OpOverload but got: 2 of type <class 'int'>"):
+        make([2])
+    with pytest.raises(ValueError, match="update the OpOverloadPacket to a specific OpOverload"):
+        make([xp.ops.aten.sin])
+    with pytest.raises(TypeError, match="policy_fn_or_list must be either a function or a list of ops"):
+        make(2)

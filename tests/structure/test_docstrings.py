@@ -40,7 +40,6 @@ OF_OTHERS = {"Any", "Callable", "Sequence", "Iterable", "NamedTuple", "Optimizer
 NOT_SAID = {
     ("Example", "autograd.NestedIOFunction"): "it is not built",
     ("Example", "func.rearrange"): "it is not built",
-    ("Example", "utils.checkpoint.create_selective_checkpoint_contexts"): "it is not built",
     ("Example", "utils.checkpoint.CheckpointFunction"): "the node's class, which is not called by users",
     ("Example", "autograd.enforce_grad_layout_policy"): "it does nothing",
     ("Example", "autograd.set_multithreading_enabled"): "it does nothing",
@@ -49,7 +48,6 @@ NOT_SAID = {
     ("Args", "utils.checkpoint.CheckpointPolicy"): "its members are given, not made",
     ("Args", "autograd.graph.Node"): "users do not make it",
     ("Returns", "func.rearrange"): "it is not built",
-    ("Returns", "utils.checkpoint.create_selective_checkpoint_contexts"): "it is not built",
 }
 
 
