@@ -76,9 +76,12 @@ class Transport:
             program, is_number = by_parts(body, sharding, array.shape, array.dtype)
 
         def run() -> Any:
-            with _convert_errors(), contextlib.nullcontext() if ranks in self._connected else cpp_output_off():
+            is_new = ranks not in self._connected
+            with _convert_errors(), cpp_output_off() if is_new else contextlib.nullcontext():
                 part = program(whole).addressable_data(0)
                 made = np.asarray(part) if on_host else part
+                if is_new:      # Gloo prints when it connects the ranks.
+                    jax.block_until_ready(made)
             self._connected.add(ranks)
             with jax.enable_x64(True):
                 return made.reshape(()) if is_number else made

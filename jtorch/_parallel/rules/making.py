@@ -25,8 +25,10 @@ def _drawn(spec: Layout) -> Layout:
     return Layout(spec.mesh, of_gradient(spec.placements), spec.shape, spec.stride)
 
 
-def _warn() -> None:
-    warned.warn("DTensor random operators may not have complete support on cpu device mesh")
+def _warn(x: DTensor) -> None:
+    """Warn on meshes of CPUs, as PyTorch does."""
+    if x._spec.mesh.device_type == "cpu":
+        warned.warn("DTensor random operators may not have complete support on cpu device mesh")
 
 
 @handler("normal", "uniform", "bernoulli", "exponential", "random", "cauchy", "log_normal", "geometric")
@@ -36,7 +38,7 @@ def draw(func: Any, args: tuple, kwargs: dict) -> Any:
     if not isinstance(x, DTensor) or not func.__name__.endswith("_"):
         return NotImplemented
     if not x.is_meta:
-        _warn()
+        _warn(x)
     with switched_off():
         func(*args, **kwargs)
     return x
@@ -45,7 +47,7 @@ def draw(func: Any, args: tuple, kwargs: dict) -> Any:
 @handler("rand_like", "randn_like", "randint_like")
 def draw_like(func: Any, args: tuple, kwargs: dict) -> Any:
     """Return a tensor of random numbers with the argument's shape."""
-    _warn()
+    _warn(args[0])
     with switched_off():
         return wrapped(func(local_of(args[0]), *args[1:], **kwargs), _drawn(args[0]._spec))
 
@@ -59,7 +61,7 @@ def dropout(func: Any, args: tuple, kwargs: dict) -> Any:
         return NotImplemented
     if not training or p == 0:
         return x * 1.0
-    _warn()
+    _warn(x)
     spec = _drawn(x._spec)
     with switched_off():
         return wrapped(func(local_of(moved(x, spec.placements)), p, True), spec)
