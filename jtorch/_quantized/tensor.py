@@ -139,6 +139,10 @@ def rebuilt(integers: Tensor, parameters: Any) -> QuantizedTensor:
     if (scheme, len(rest)) not in ((per_tensor_affine, 2), (per_channel_affine, 3)):
         raise NotImplementedError("The checkpoint holds a quantized tensor of another scheme than per_tensor_affine and "
                                   "per_channel_affine")
+    kinds = (float, int) if scheme is per_tensor_affine else (Tensor, Tensor, int)
+    fits = all(map(isinstance, rest, kinds)) and integers.dtype in DTYPES
+    if not fits or (len(rest) == 3 and not 0 <= rest[2] < integers.dim()):
+        raise RuntimeError("The parameters of a quantized tensor in the checkpoint are of the wrong types")
     return quantized(integers, *rest)
 
 

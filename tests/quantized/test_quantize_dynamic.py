@@ -247,3 +247,13 @@ def test_what_is_not_built(use):
     warnings.simplefilter("ignore")
     with pytest.raises(NotImplementedError, match="not built"):
         eval(f"torch.ao.quantization.{use}", names)
+
+
+@pytest.mark.parametrize("parameters", [(), ("scheme", 0.1), ("scheme", "a", 0), ("channels", 0.1, 0, 0), [1, 2, 3]])
+def test_damaged_checkpoints(parameters):
+    jtorch = library("jtorch")
+    schemes = {"scheme": jtorch.per_tensor_affine, "channels": jtorch.per_channel_affine}
+    given = tuple(schemes.get(p, p) if k == 0 else p for k, p in enumerate(parameters)) if isinstance(parameters, tuple) else parameters
+    storage = jtorch.zeros(2, dtype=jtorch.int8).untyped_storage()._storage
+    with pytest.raises((NotImplementedError, RuntimeError), match="in the checkpoint|The checkpoint holds"):
+        jtorch._utils._rebuild_qtensor(storage, 0, (2,), (1,), given, False, None)

@@ -111,7 +111,7 @@ HOSTILE = {
     "short": (tensor(storage(numel=5)), r"record size \(16 bytes\) does not match expected size \(20 bytes"),
     "absurd storage": (tensor(storage(numel=2 ** 62)), "does not match expected size"),
     "negative storage": (tensor(storage(numel=-1)), "no proper key or number"),
-    "unknown storage": (tensor(storage(kind="QInt8Storage")), "QInt8Storage was not an allowed global"),
+    "unknown storage": (tensor(storage(kind="QUInt4x2Storage")), "QUInt4x2Storage was not an allowed global"),
     "outside": (tensor(size=(5,)), "requiring a storage size of 20 are out of bounds for storage of size 16"),
     "outside by offset": (tensor(offset=1), "out of bounds"), "outside by stride": (tensor(size=(2,), stride=(4,)), "out of bounds"),
     "negative stride": (tensor(size=(2,), stride=(-1,), offset=3), "impossible stride"),
