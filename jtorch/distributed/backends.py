@@ -3,8 +3,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from jtorch._base.error_notes import with_note
 from jtorch.device import cuda_count
 from jtorch.device import device as _device
+
+_WITHOUT_GPUS = 'Write init_process_group(backend="gloo"), or install JAX for the GPU: pip install "jax[cuda13]".'
 
 
 class Backend(str):
@@ -45,7 +48,7 @@ def backends_of(backend: str | None, device_id: Any = None) -> tuple[str, dict[s
     else:
         made = _of_pairs(name) if ":" in name else dict.fromkeys(_checked(name), str(name))
     if Backend.NCCL in made.values() and not cuda_count():
-        raise ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!")
+        raise with_note(ValueError("ProcessGroupNCCL is only supported with GPUs, no GPUs found!"), _WITHOUT_GPUS)
     return name, made
 
 
