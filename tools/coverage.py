@@ -182,7 +182,7 @@ def listing(path: str, rows: list[Row]) -> str:
 
 
 def exported(path: str) -> list[Row]:
-    """Return the public classes and functions of a namespace without a table."""
+    """Return a row for each public class and function of a namespace in LISTS."""
     space, mine = found(path), ours(path)
     names = [n for n, v in public(space) if callable(v) and not n.startswith("_")]
     listed = getattr(space, "__all__", None)

@@ -53,7 +53,7 @@ def section(mistake: Mistake) -> str:
 
 
 def _plain(message: str) -> str:
-    """Return the first sentences of a message, without colours, and a paragraph at most."""
+    """Return a message without colours and without its note on where the error occurred, cut to about 600 characters."""
     first = re.sub(r"\x1b\[\d+m", "", message).partition("\nThe error occurred")[0]
     return first if len(first) < 600 else first[:600].rpartition(". ")[0] + ". …"
 

@@ -158,7 +158,7 @@ def _result(op: Op) -> str:
 
 
 def result_class(op: Op) -> list[str]:
-    """Return the named tuple of an op with named results."""
+    """Return the lines of the named tuple class that an op with named results returns."""
     return [f"class {_result(op)}(NamedTuple):", *(f"    {f}: Tensor" for f in op.returns)]
 
 

@@ -27,12 +27,13 @@ OF_DYNAMIC_OPS = {
     "nn.functional.one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes "
                              "argument.",
 }
-# Maps other functions to the errors that they raise in place of one in _ANY, which means that a sample's values are needed.
+# Maps functions that are not dynamic ops to their errors under vmap. Each replaces any error in _ANY that the function raises.
 _DEPENDS = {
     "where": _dynamic("where"), "masked_select": _MASK,
     "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
     "allclose": f"vmap over torch.allclose isn't supported yet. {_REPORT}",
 }
+# The errors of calls that need a sample's values.
 _ANY = {batched.DEPENDS_ON_DATA, batched.ITEM, batched.MASKED, *_DEPENDS.values(), *OF_DYNAMIC_OPS.values()}
 
 

@@ -22,7 +22,8 @@ from jtorch.storage import value_of
 from jtorch.tape import OpNode, counter_of, node_class
 from jtorch.tensor import Tensor, wrap
 
-has_nodes = False       # True once a node has kept tensors. Gradients may then be tensors that have no value.
+# True once a node has saved tensors of classes with ``__torch_dispatch__``. Gradients may then be of these classes too.
+has_nodes = False
 
 
 def note_node() -> None:

@@ -442,7 +442,7 @@ class Error(Node):
     __slots__ = ()
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
-        """See Node.run."""
+        """Raise RuntimeError, since the gradient cannot be differentiated."""
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 

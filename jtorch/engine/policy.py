@@ -99,7 +99,8 @@ MUCH = 1 << 24
 MAX_CALLS = 512
 # Calls in one program on an accelerator, where each start of a program costs more. A larger value makes fewer programs.
 MAX_CALLS_ACCELERATOR = 2048
-# Calls in a trace, whose limit grows while natural ends are a few cuts apart. A larger value records longer steps as one trace.
+# Calls. A trace's length limit starts at MAX_CALLS and doubles until steps are not cut, up to this value. A larger value
+# records longer steps as one trace.
 MAX_LENGTH = 4096
 # Kernels of all calls, and families of calls. If there are more, all are dropped. A larger value takes more memory.
 MAX_KERNELS = 60_000

@@ -120,7 +120,8 @@ class Recorder:
         # Trie, trace and length limit that ``switch`` swaps in: the job's, or the rank's own while the job records.
         self.aside: tuple | None = None
         self.trie = _left.pop() if _left else Trie()
-        self.cuts, self.longest = 0, policy.MAX_CALLS        # Cuts since the last natural end, and a trace's length limit.
+        self.cuts = 0           # Traces that were cut at the length limit since one ended naturally: see ``end``.
+        self.longest = policy.MAX_CALLS         # The length limit of a trace, in calls. ``_grow`` raises it.
         self.trace = Trace(self.trie.root)
 
     def __del__(self, left: list[Trie] = _left):

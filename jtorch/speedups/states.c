@@ -88,7 +88,8 @@ PyObject *one_more(PyObject *number)
     return PyLong_FromSsize_t(PyLong_AsSsize_t(number) + 1);
 }
 
-/* State.__init__. NULL, perhaps without an error: Python makes the state. */
+/* Makes a state, as State.__init__ does, and returns a new reference. NULL with an error, or without one if Python must make
+   the state. */
 static PyObject *new_state(PyObject *parent, PyObject *call, PyObject *const *args, Py_ssize_t n, PyObject *kernel, PyObject *first)
 {
     PyObject *outs = SLOT(kernel, Kernel_.outs);

@@ -46,7 +46,8 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     nodes = {id(t): _checked(t, name, referrers) for name, t in unknown}
     referrers.found.clear()
     poisoned = [nodes.get(id(t)) for t in (t1, t2)]
-    for i, t in ((1, t1), (2, t2)):     # As in PyTorch, this check comes after the leaves' nodes are made to raise.
+    # As in PyTorch, a swap that fails here has poisoned the AccumulateGrad nodes already (see ``_checked``).
+    for i, t in ((1, t1), (2, t2)):
         if t.retains_grad:
             raise RuntimeError(f"Expected no weakrefs to t{i}'s Tensor object but got  1")
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__     # type: ignore[assignment]

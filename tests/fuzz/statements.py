@@ -145,7 +145,7 @@ def binary(c: Chooser) -> str:
     if c.rng.random() < 0.15:
         fn = c.rng.choice(["maximum", "minimum", "atan2", "hypot", "fmod", "logaddexp", "eq"])
         if fn in ("logaddexp", "atan2") and c.bool_ in (c.of(name).dtype, c.of(second).dtype):
-            fn = "maximum"      # PyTorch's backward subtracts the bool or its negative, and raises.
+            fn = "maximum"      # PyTorch's backward subtracts or negates the bool tensor, and raises.
         if fn == "logaddexp" and c.of(name).is_complex() is not c.of(second).is_complex():
             fn = "maximum"      # PyTorch's backward gives the real argument a complex gradient, and raises.
         return f"xp.{fn}({name}, {second})"

@@ -36,7 +36,7 @@ def test_numbers_stand_for_tensors_where_pytorch_lets_them(xp):
     assert xp.ones(2, 3).unsqueeze(np.int64(1)).shape == (2, 1, 3)
 
 
-# ---------------------------------------------------------------- results of no tensors, results on the host
+# ---------------------------------------------------------------- empty results, results whose shape depends on values
 
 def test_no_parts(xp):
     assert xp.zeros(2, 0).unbind(1) == ()

@@ -100,7 +100,8 @@ class Trial:
         self.everywhere = hits.at_import(ROOT, mutants)
         self.hits = hits.read(work / "hits" / lane.name)
         self.known = hits.read(work / "hits" / lane.after) if lane.after else {}
-        self.all = set().union(*self.hits.values()), set().union(*self.known.values())      # Tests of all mutants.
+        # The tests that reach any mutant: those in this lane, and those in the lane before.
+        self.all = set().union(*self.hits.values()), set().union(*self.known.values())
         self.failing = set(FAILED.findall((work / f"{lane.name}.log").read_text()))
         self.lock = threading.Lock()
 

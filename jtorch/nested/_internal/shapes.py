@@ -114,7 +114,7 @@ def select(func: Callable, input: NestedTensor, dim: int, index: int) -> Any:
 
 
 def getitem(func: Callable, input: NestedTensor, index: Any) -> Any:
-    """Return a component or a part of it, or a nested tensor with parts of the dims behind the ragged one."""
+    """Return a component or a part of it, or a nested tensor indexed along dims other than dim 0 and the ragged one."""
     index = index if isinstance(index, tuple) else (index,)
     if type(index[0]) is int:
         found = unbind(func, input)[index[0]]

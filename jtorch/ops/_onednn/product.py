@@ -58,7 +58,9 @@ class Side(NamedTuple):
     batch: int
 
     def as_it_lies(self) -> Side | None:
-        """Return the side before its transposition, if it has one. Return None if that is not a matrix of rows and columns.
+        """Return the operand of the transposition that makes this side, or the side itself if it is not transposed.
+
+        Return None if the operand's kept dimensions are in another order than the side's.
 
         XLA fuses a transposition into its own products, but a separate transposition before oneDNN's product is slow.
         """
