@@ -64,3 +64,7 @@ def test_slogdet_has_a_type_of_its_own(xp):
 def test_functional_call_takes_tensors_only(xp):
     with pytest.raises(TypeError, match="3 is not an instance of torch.Tensor"):
         xp.func.functional_call(xp.nn.Linear(2, 2), {"weight": 3}, xp.ones(1, 2))
+    m = xp.nn.Linear(2, 2)
+    m.foo = 0.5
+    with pytest.raises(TypeError, match="attribute `foo`: 0.5 is not an instance of torch.Tensor"):
+        xp.func.functional_call(m, {"foo": xp.ones(1)}, xp.ones(1, 2))

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jtorch._api.settings import typename
 from jtorch._base import warned
 from jtorch.nn.modules.module import Module
 from jtorch.tensor import Tensor
@@ -53,8 +52,9 @@ def _place(module: Module, path: str) -> tuple[dict, str]:
     for kept in (owner._parameters, owner._buffers):
         if name in kept:
             return kept, name
-    if not isinstance(getattr(owner, name, _MISSING), Tensor | type(_MISSING)):
-        raise TypeError(f"{path}: {typename(getattr(owner, name))} is not an instance of torch.Tensor")
+    value = getattr(owner, name, _MISSING)
+    if not isinstance(value, Tensor | type(_MISSING)) and value is not None:
+        raise TypeError(f"attribute `{name}`: {value} is not an instance of torch.Tensor")
     return owner.__dict__, name
 
 
