@@ -50,10 +50,9 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
     """See torch.nn.functional.margin_ranking_loss."""
-    given = (input1, input2, target)
-    if len({t.dim() for t in given}) > 1:       # nn.functional refuses these.
-        given = functions.broadcast_tensors(*given)
-    return nn_functions.margin_ranking_loss(*given, margin, reduction=_REDUCTIONS[reduction])
+    if len({t.dim() for t in (input1, input2, target)}) > 1:       # nn.functional refuses these.
+        input1, input2, target = functions.broadcast_tensors(input1, input2, target)
+    return nn_functions.margin_ranking_loss(input1, input2, target, margin, reduction=_REDUCTIONS[reduction])
 
 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
