@@ -9,7 +9,7 @@ from typing import Any
 
 import jtorch as torch
 from jtorch import engine
-from jtorch.engine import Value, memory
+from jtorch.engine import Value, malloc
 from jtorch.storage import Storage
 from jtorch.tape import Node
 
@@ -112,7 +112,7 @@ def _settled() -> int:
     """Return the resident memory in bytes, after a garbage collection and after glibc has returned free memory."""
     engine.end()
     gc.collect()
-    memory.trim()
+    malloc.trim()
     return resident()
 
 
