@@ -20,9 +20,9 @@ class AffineSizes:
 
     @classmethod
     def through(cls, *points: tuple[int, ...]) -> AffineSizes | None:
-        """Return the smallest span through these points, which are one more than its unknowns.
+        """Return the smallest span through these points. It has one unknown fewer than there are points.
 
-        Return None if the steps would not be integers.
+        Return None if the steps would not be integers, if fewer unknowns would do, or if too many integers could be unknowns.
         """
         base = points[0]
         columns = list(zip(*[map(sub, point, base) for point in points[1:]], strict=True))

@@ -31,7 +31,7 @@ SERVER = Path(__file__).with_name("compile_server.py")
 
 
 class Job:
-    """A task of the thread, and its result."""
+    """A task of the background thread, and its result."""
 
     __slots__ = ("_done", "_error", "_made", "_make", "seconds")
 
@@ -60,7 +60,7 @@ class Job:
 
 
 class _Server:
-    """The process that compiles. It ends when the write end of ``_alive`` is closed, at the latest with this process."""
+    """The process that compiles. It ends when ``_alive`` (the write end of a pipe) is closed, or with this process."""
 
     def __init__(self):
         ends, self._alive = os.pipe()
@@ -88,12 +88,12 @@ class _Server:
 
 
 def _is_python(executable: str | None) -> bool:
-    """Return whether ``sys.executable`` starts Python. If Python is embedded, it may start the other program."""
+    """Return whether ``sys.executable`` starts Python. If Python is embedded, it may start the embedding program."""
     return bool(executable) and "python" in Path(executable).name and not getattr(sys, "frozen", False)     # type: ignore[arg-type]
 
 
 class _Worker:
-    """The thread with its waiting jobs, and the server.
+    """The background thread with its waiting jobs, and the server.
 
     The thread starts with the first job, the server with the first module.
     """
@@ -157,7 +157,7 @@ _worker = _Worker()
 
 
 def submit(make: Callable[[], Any]) -> Job:
-    """Have the thread call ``make`` after all earlier tasks."""
+    """Have the background thread call ``make`` after all earlier tasks."""
     job = Job(make)
     _worker.submit(job)
     return job
@@ -169,7 +169,7 @@ class Client(ClientProxy):
     made: bytes | None = None       # The executable that the server has compiled.
 
     def compile_and_load(self, module: Any, executable_devices: Any, compile_options: Any, **more: Any) -> Any:
-        """See ``jaxlib``'s Client."""
+        """Return the loaded executable of a module. JAX's client compiles the module if the server cannot."""
         request = jax_private.module_to_bytecode(module), compile_options.SerializeAsString(), [d.id for d in executable_devices]
         self.made = _worker.serialized(request)
         if self.made is not None:

@@ -223,7 +223,7 @@ class BatchedOp(Op):
         return jax.vmap(self.body.function_of(alone), [0 if one else None for one in which])    # type: ignore[attr-defined]
 
     def read_from(self, template: tuple, count: int) -> int:
-        """See Op.read_from."""
+        """Return ``read_from`` of the op for one sample."""
         return self.body.read_from(template[0], count)      # type: ignore[attr-defined]
 
 

@@ -1,7 +1,7 @@
 """Compiled programs kept on disk between processes, so that a script that runs again does not compile again.
 
 ``JTORCH_CACHE`` names the directory (default: ``jtorch`` in the user's cache directory); empty or ``0`` turns it off.
-A file's name is a hash of the program's calls (see ``names``) or of its text, and of all that its machine code depends on:
+A file's name is a hash of the program's calls (``cache_key``) or of its text, and of all that its machine code depends on:
 versions of JAX and XLA, device, CPU features, XLA_FLAGS. A file is written under another name and renamed, so several
 processes may share the directory. The files are code, so a directory that others may write to is not used.
 """
@@ -99,7 +99,7 @@ def kernel(lowered: Any, on: Threads = ELSEWHERE, device: devices.device | None 
 
 def program(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threads, device: devices.device | None,
             tries: bool = True) -> Any:
-    """Compile a program, or read it from disk. ``lower()`` is not called if a program of this name (see ``names``) is on disk.
+    """Compile a program, or read it from disk. ``lower()`` is not called if a program of this name (``cache_key``) is on disk.
 
     ``tries`` says whether XLA tries out GPU kernels for products and convolutions.
     """
@@ -185,7 +185,7 @@ def _is_private(directory: str) -> bool:
 def _path(name: str, on: Threads, places: list[jax.Device]) -> Path:
     """Return the file of a program with this name or text, for these threads and this machine.
 
-    The threads are part of the name, because inline programs are written with a callback in them.
+    The threads are part of the name, because the file of an inline program has a callback (see ``threads``).
     """
     assert _directory is not None
     return Path(_directory) / hashlib.sha256(f"{name}|{_machine(tuple(places))}|{on}".encode()).hexdigest()
@@ -193,7 +193,7 @@ def _path(name: str, on: Threads, places: list[jax.Device]) -> Path:
 
 @functools.cache
 def _machine(places: tuple[jax.Device, ...]) -> str:
-    """Return a text of all that machine code depends on besides its source. The device is part of the written program."""
+    """Return a text of all that machine code depends on besides its source. A file also fixes the devices that run it."""
     place = places[0]
     return "|".join([FORMAT, jax.__version__, jaxlib.__version__, place.platform, place.device_kind,
                      ",".join([str(p.id) for p in places]),
@@ -218,7 +218,7 @@ def _load(path: Path, on: Threads, places: list[jax.Device]) -> Any:
     try:
         serialized, in_tree, out_tree, calls_lapack = pickle.loads(content)
         if calls_lapack:
-            jax_private.initialize_lapack()     # Another process has lowered the program. On an error it is compiled again.
+            jax_private.initialize_lapack()     # Lowering does the same, but another process has lowered the program.
         found = deserialize_and_load(serialized, in_tree, out_tree, threads.client(places[0].client, on), places)
     except MemoryError:
         return None

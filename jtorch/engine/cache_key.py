@@ -105,7 +105,7 @@ def _setting(x: Any) -> str:
     if x.__class__ is frozenset:
         return f"{{{','.join(sorted(map(_setting, x)))}}}"
     kind = type(x).__name__
-    # An AxisEnv names the axes under vmap, where nothing is compiled. An empty mesh means that there is none.
+    # An AxisEnv names the axes under vmap, where nothing is compiled. An empty mesh means that no mesh is set.
     if kind == "AxisEnv" or (kind == "AbstractMesh" and x.empty):
         return ""
     if x.__class__ not in _PLAIN and not isinstance(x, enum.Enum):

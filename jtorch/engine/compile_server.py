@@ -1,8 +1,9 @@
-"""Compile programs for another process: ``python -P compile_server.py TARGET...``, started by ``background``.
+"""Compile programs for another process: ``python -P compile_server.py ALIVE TARGET...``, started by ``background``.
 
 The server reads pickled requests (an MLIR module as bytecode, serialized options, device ids) from standard input. It writes the
-serialized executable to standard output, or None if XLA raised. It ends when its input ends. A target is the name of one of
-the parent's custom calls. The server registers a function of LAPACK for it, since programs are only compiled.
+serialized executable to standard output, or None if XLA raised. It ends when its input ends, or when the
+pipe with the file descriptor ``ALIVE`` is closed. A target is the name of one of the parent's custom calls. The server never
+runs a program, so it registers any function for the target, one of LAPACK.
 """
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Family:
         self.failures = self.traces = 0
         self.most = policy.FEW        # The number of sizes that may be open at once.
         self.indexed = 0            # The number of gathers and scatters in a trace of fixed sizes.
-        self.short = short          # True if the body is expected to have no loop. Then its jits are inlined: see ``trace``.
+        self.short = short          # True if the body is expected to have no loop. Then its jits are inlined.
 
     def program(self, ints: tuple[int, ...], trace_open: Callable[[Iterator], Plan]) -> HostProgram | None:
         """Return the host program of an open trace for these integers, or None.

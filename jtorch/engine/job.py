@@ -1,7 +1,7 @@
 """The trace of a job: calls on a mesh whose devices belong to several processes.
 
 XLA's programs on such a mesh have collectives, so all ranks must run the same programs in the same order. Each rank records the
-calls on the mesh in a trace of their own, beside the trace of the rank's own devices. None of these calls runs at once. At a
+calls on the mesh in a separate trace, beside the trace of the rank's own devices. None of these calls runs at once. At a
 trace's end the ranks meet: they compare their calls, agree on the number of calls that run now, and on the values that anybody
 holds. A rank that reads a value in the middle of a step ends its trace early. The others then run as many calls first as this
 rank has.
@@ -28,15 +28,16 @@ if TYPE_CHECKING:
     from jtorch.engine.trace import Recorder, Trace
 
 LENGTH = policy.MAX_LENGTH      # Calls in a job's trace before it is cut.
-# They mark the roots of two tries: the rank's own and the job's.
+# Marks of the roots of two tries: the rank's own and the job's.
 _OWN, _OF_JOB = devices.interned("own"), devices.interned("job")
 
 
 class Proposal(NamedTuple):
     """A rank's message at the end of its trace.
 
-    ``calls`` is the number of calls, ``checked`` a digest of them and of the numbers and host data that they take, ``held`` has a
-    bit for each slot. ``is_full`` says whether the rank wants all ranks to drop their traces, ``where`` why the trace ends.
+    ``calls`` is the number of calls. ``checked`` is a digest of the calls and of the numbers and host data that they take.
+    ``held`` has a byte for each slot: 1 if the value is held. ``is_full`` says whether the rank wants all ranks to drop their
+    traces, ``where`` why the trace ends.
     """
 
     calls: int
@@ -74,7 +75,7 @@ joined = _Joined()
 
 
 def join(recorder: Recorder, job: Job) -> None:
-    """Let this thread record calls on meshes of several processes. The thread is the only one that may."""
+    """Let this thread record calls on meshes of several processes. No other thread may."""
     joined.job = job
     recorder.trie.mark(_OWN)
     trie = Trie()
@@ -84,7 +85,7 @@ def join(recorder: Recorder, job: Job) -> None:
 
 
 def leave(recorder: Recorder) -> None:
-    """Forget the job. Its values can be read if they are computed."""
+    """Forget the job. The values of its trace can be read only if they are computed."""
     joined.job = None
     if recorder.aside is not None:
         if recorder.trace.of_job:
@@ -99,7 +100,10 @@ def is_root_of_job(root: State) -> bool:
 
 
 def is_elsewhere(recorder: Recorder, kernel: Any) -> bool:
-    """Return whether a call belongs to the trace that is aside: one on the job's mesh beside one on the rank's own devices."""
+    """Return whether a call belongs to the trace that is not current: the job's, or that of the rank's own devices.
+
+    Raise RuntimeError for a call on a job's mesh in a thread without the job's trace.
+    """
     if recorder.aside is None:
         if joined.job is not None and kernel.outs and devices.spans_processes(kernel.outs[0].device):
             raise RuntimeError("Calls with tensors on a mesh of several processes belong to the thread that called "
@@ -172,7 +176,7 @@ class _Said:
         return Proposal(n, digest.digest(), bytes(held), self._is_full, self._where)
 
     def calls(self, n: int) -> list[tuple[str, str]]:
-        """Return a text of each of the first calls, with all that is compared, and the lines of the calls."""
+        """Return (text to compare, text to show) for each of the first calls, and for the data that these calls take."""
         numbers = [[self._trace.numbers[-i - 1] for i in s.args if i < 0] for s in self._path[:n]]
         said = [(f"{_text(s)} {given}", _shown(s, given)) for s, given in zip(self._path, numbers, strict=False)]
         for at, text, checksum in reversed(self._job.brought):
@@ -181,7 +185,7 @@ class _Said:
         return said + [(repr(self._foreign(n)), "numbers on the CPU among the arguments")]
 
     def _foreign(self, n: int) -> list:
-        """Return the 0-dim tensors on the CPU among the arguments."""
+        """Return the numbers in the 0-dim CPU tensors among the arguments."""
         taken = dict.fromkeys([i for s in self._path[:n] for i, a in zip(s.args, s.kernel.avals, strict=True)
                                if i >= 0 and a.device is CPU])
         return [np.asarray(self._trace.values[i].array).tolist() for i in taken]
@@ -246,7 +250,7 @@ def _recorded_anew(recorder: Recorder, trace: Trace, rest: list[State]) -> Trace
     """Return a trace of the calls that have not run yet, with the same values."""
     made = trace.__class__(recorder.trie.root)
     values, numbers = trace.values, trace.numbers
-    trace.values = []       # Only holders outside of traces count for the liveness.
+    trace.values = []       # The liveness counts only holders outside of traces, so the old trace must not hold values.
     for s in rest:
         key: list = [s.call]
         slots: list[int] = []

@@ -125,8 +125,8 @@ class Kernel:
     def function(self) -> Callable:
         """Return the kernel's function for JAX.
 
-        On the CPU, a kernel with a host program uses the trace of that program. On an accelerator the function has no jits
-        inside.
+        On the CPU, a kernel with a host program uses the trace of that program. On an accelerator the op's body is traced, and
+        inner jits are inlined unless the body has a loop.
         """
         call = self.call
         if self.on_host is None and not self.is_accelerated:

@@ -116,7 +116,7 @@ def trim_now_and_then() -> None:
 
 
 def trim_behind(seconds: float) -> None:
-    """Return free memory to the system after a compilation of this many seconds. Long compilations leave more."""
+    """Return free memory to the system after a compilation of this many seconds: always after a long one, which leaves more."""
     if seconds > policy.FOREGROUND:
         trim()
     else:

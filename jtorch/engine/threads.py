@@ -138,7 +138,7 @@ class _InlineClient(ClientProxy):
     """A client that loads programs for the calling thread."""
 
     def deserialize_executable(self, serialized: bytes, **options: Any) -> Any:
-        """See ``jaxlib``'s Client."""
+        """Return the loaded executable, which runs in the calling thread because it gets a callback."""
         with _private():
             return self._client.deserialize_executable(serialized, host_callbacks=[_never_called], **options)
         return self._client.deserialize_executable(serialized, **options)

@@ -120,7 +120,7 @@ class Recorder:
         # Trie, trace and length limit that ``switch`` swaps in: the job's, or the rank's own while the job records.
         self.aside: tuple | None = None
         self.trie = _left.pop() if _left else Trie()
-        self.cuts = 0           # Traces that were cut at the length limit since one ended naturally: see ``end``.
+        self.cuts = 0           # Traces that were cut at the length limit since one ended naturally: see ``_end``.
         self.longest = policy.MAX_CALLS         # The length limit of a trace, in calls. ``_grow`` raises it.
         self.trace = Trace(self.trie.root)
 
@@ -300,7 +300,7 @@ def _turns_to(recorder: Recorder, value: Value) -> bool:
 
 
 def current_at(value: Value) -> Trace:
-    """Return the thread's current trace for calls with ``value``."""
+    """Make the trace that records calls with ``value`` the thread's current one, and return it."""
     recorder = local.recorder
     if recorder.aside is not None and devices.spans_processes(value.aval.device) is not recorder.trace.of_job:
         _switch(recorder)
@@ -551,7 +551,7 @@ def _start_all_anew(recorder: Recorder) -> None:
 
 
 def _grow(recorder: Recorder, calls: int) -> None:
-    """Raise the length limit so that a trace like this one is not cut again. The limit keeps loops without reads finite.
+    """Raise the length limit so that a trace like this one is not cut again. The limit ends traces of loops without reads.
 
     ``calls`` is the number of calls after the last cut.
     """

@@ -103,7 +103,7 @@ CPU = devices.device("cpu")
 
 
 class Value:
-    """An immutable array, perhaps not computed yet. Its memory may be overwritten after its last use, which nobody can see.
+    """An immutable array, perhaps not computed yet. Its memory may be overwritten once nobody can read the value any more.
 
     ``array`` is a NumPy or JAX array, or None while the value waits in the trace that made it (``born``). ``stamp`` is the trace
     that used it last, and ``slot`` its number in that trace.

@@ -1,4 +1,4 @@
-/* jtorch.dispatch: calls an op on tensors and numbers and makes its node; and calls an op that writes to its first argument. */
+/* jtorch.dispatch: calls ops on tensors and numbers and makes their nodes. Some of the ops write to their first argument. */
 
 #include "speedups.h"
 #include <float.h>
@@ -233,7 +233,8 @@ static int is_in_order(PyObject *tensor)
     return is_none(view) || (view != NULL && SLOT(view, View_.in_order) == Py_True);
 }
 
-/* Tells whether an update in place needs no history and no check: its target is in order, and no source shares its storage. */
+/* Tells whether an update in place needs no history and no check: its target is in order and no inference tensor, no source
+   shares the target's storage, and no tensor requires a gradient while grad mode is on. */
 static int is_plain_update(PyObject *flat, long facts, PyObject *modes)
 {
     if ((facts & INPLACE_IN_PYTHON) || !(PyTuple_CheckExact(flat) || PyList_CheckExact(flat)))

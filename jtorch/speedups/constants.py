@@ -18,7 +18,7 @@ LAID_OUT = 32               # a layout rule gives the strides of its results
 HAS_CHECKS = 64             # only some saved values have their versions checked
 CLASS_BY_SHAPES = 128       # the class of its nodes depends on the shapes of the arguments
 INPLACE_IN_PYTHON = 256     # C leaves its in-place form to Python
-PLAIN_VIEW = 512            # it returns one differentiable view, whose origin is not recorded: see Op.is_plain_view
+PLAIN_VIEW = 512            # it returns one differentiable view, and the view's origin is not recorded: see Op.is_plain_view
 RENAMED = 1024              # its node has another name if the base is not contiguous
 FITS = 2048                 # it has numbers that must not overflow
 

@@ -1,4 +1,4 @@
-/* jtorch.engine.trace.run_now for a call whose kernel runs on the host, and jtorch.engine.host.program.HostProgram. */
+/* Runs calls with host programs: jtorch.engine.trace.run_now and jtorch.engine.host.program.HostProgram. */
 
 #include "speedups.h"
 

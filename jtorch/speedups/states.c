@@ -27,7 +27,7 @@ PyObject *kernel_for(PyObject *call, PyObject *const *args, Py_ssize_t nargs)
     return found;
 }
 
-/* Returns the arguments' slots in the trace. Numbers get negative slots, counted down from ``*nnumbers``. */
+/* Returns the arguments' slots in the trace. The trace's number k gets slot -k; ``*nnumbers`` counts the numbers. */
 static PyObject *slots_of(PyObject *const *args, Py_ssize_t nargs, Py_ssize_t *nnumbers)
 {
     PyObject *slots = PyTuple_New(nargs);

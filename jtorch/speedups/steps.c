@@ -149,7 +149,8 @@ static int add_to_node(PyObject *task, PyObject *node, PyObject *nr, PyObject *g
     return last > 0 ? push(task, node) : last;
 }
 
-/* PlainTask.deliver: Python delivers the last gradient of a leaf, and gradients that are not plain values. */
+/* PlainTask.deliver: adds a gradient to the sum for an edge's target. Python delivers the last gradient of a leaf, and
+   gradients that are not plain values. */
 static int deliver(PyObject *task, PyObject *edge, PyObject *grad)
 {
     PyObject *target = PyTuple_GET_ITEM(edge, 0), *nr = PyTuple_GET_ITEM(edge, 1);

@@ -120,7 +120,7 @@ static int is_whole(PyObject *storage, PyObject *const *geometry)
     return offset < 0 ? -1 : !offset;
 }
 
-/* See jtorch.dispatch.views.view_of: ``geometry`` is (aval, stride, offset, in_order). */
+/* views.view_of: makes a tensor that shows a part of a base's storage. ``geometry`` is (aval, stride, offset, in_order). */
 PyObject *view_of(PyObject *base, PyObject *const *geometry, PyObject *value)
 {
     PyObject *storage = SLOT(base, Tensor_.storage), *counter = SLOT(base, Tensor_.counter), *first = SLOT(base, Tensor_.base);
@@ -142,7 +142,7 @@ PyObject *view_of(PyObject *base, PyObject *const *geometry, PyObject *value)
     return made;
 }
 
-/* See jtorch._backward.view_history.start_history. */
+/* view_history.start_history: makes a tensor the first output of a node. */
 void start_history(PyObject *tensor, PyObject *node)
 {
     set(tensor, Tensor_.node, node);
@@ -150,14 +150,14 @@ void start_history(PyObject *tensor, PyObject *node)
     set(tensor, Tensor_.requires_grad, Py_True);
 }
 
-/* See jtorch.storage.aval_of: borrowed. */
+/* storage.aval_of: returns the aval of what a tensor shows: borrowed. */
 PyObject *aval_of(PyObject *tensor)
 {
     PyObject *view = SLOT(tensor, Tensor_.view);
     return is_none(view) ? SLOT(SLOT(tensor, Tensor_.storage), Storage_.aval) : SLOT(view, View_.aval);
 }
 
-/* See jtorch._backward.view_history.requires_grad. */
+/* view_history.requires_grad: tells whether a tensor, or a base of which it is a view, requires a gradient. */
 int requires_grad(PyObject *tensor)
 {
     for (;;) {
@@ -181,7 +181,7 @@ static int add_to(PyObject *object, Py_ssize_t offset, long by)
     return 0;
 }
 
-/* See jtorch.storage.will_be_written. */
+/* storage.will_be_written: raises the storage's generation, which makes the values kept by views stale. */
 int will_be_written(PyObject *tensor)
 {
     PyObject *storage = SLOT(tensor, Tensor_.storage);
@@ -214,7 +214,7 @@ static int write_or_ask(PyObject *tensor, PyObject *value, int here)
     return written ? (written < 0 ? -1 : 0) : done(PyObject_CallFunctionObjArgs(write_in_python, tensor, value, NULL));
 }
 
-/* See jtorch.storage.write. Python notes a write to a tensor whose storage may have been saved under another version counter. */
+/* storage.write: gives a tensor a new value. Python writes if the storage may have been saved under another counter. */
 int write_value(PyObject *tensor, PyObject *value)
 {
     PyObject *storage = SLOT(tensor, Tensor_.storage);
@@ -252,7 +252,7 @@ PyObject *speedups_write_all(PyObject *module, PyObject *const *args, Py_ssize_t
     Py_RETURN_NONE;
 }
 
-/* See jtorch.storage.count_saved. */
+/* storage.count_saved: adds ``by`` to the count of each storage that a node has saved. */
 void count_saved(PyObject *versions, long by)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(versions); i++) {

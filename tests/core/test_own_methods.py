@@ -1,4 +1,4 @@
-"""Functions in C++ in PyTorch call no methods and properties overridden by a user's Tensor subclass."""
+"""Functions that PyTorch implements in C++ call no methods or properties that a user's Tensor subclass overrides."""
 from __future__ import annotations
 
 import pytest

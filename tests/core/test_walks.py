@@ -1,4 +1,4 @@
-"""A backward along a known walk gives the first one's results, whatever changes between two similar ones."""
+"""A backward that repeats a known walk gives right results, whatever changes between two similar backwards."""
 from __future__ import annotations
 
 import numpy as np

@@ -116,7 +116,7 @@ def whole(t: Any) -> bool:
 
 
 def windows(t: Any) -> bool:
-    """Return whether a tensor's windows overlap. PyTorch does not check this, and computes with written elements."""
+    """Return whether elements of a tensor overlap. PyTorch does not check this, and reads elements that it has just written."""
     reach = 0
     for s, n in sorted([(s, n) for n, s in zip(t.shape, t.stride(), strict=True) if n > 1 and s]):
         if s <= reach:

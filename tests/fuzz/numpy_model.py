@@ -50,7 +50,7 @@ class Counter:
 
 @dataclass(frozen=True)
 class Saved:
-    """A node's need of memory, with the state of the memory at that time."""
+    """Memory that a node's backward reads, with the counts of writes at the time of the call."""
 
     memory: Memory
     writes: int
@@ -59,12 +59,12 @@ class Saved:
 
     @property
     def counted(self) -> bool:
-        """Return whether there was a write since, counted by the version."""
+        """Return whether a later write to the memory was counted by the version."""
         return self.version.count != self.count
 
     @property
     def uncounted(self) -> bool:
-        """Return whether there was a write since, not counted by the version."""
+        """Return whether all later writes to the memory were missed by the version, and there was one."""
         return not self.counted and self.memory.writes != self.writes
 
 
@@ -272,18 +272,18 @@ def taken(t: Shown, at: Any, *, grad: bool) -> Shown:
 
 
 def windows(a: Array, dim: int, size: int, step: int) -> Array:
-    """``a.unfold(dim, size, step)``."""
+    """Return ``a.unfold(dim, size, step)``."""
     found = sliding_window_view(a, size, dim, writeable=True)
     return found[(slice(None),) * dim + (slice(None, None, step),)]
 
 
 def diagonal(a: Array, first: int, second: int) -> Array:
-    """``a.diagonal(0, first, second)``."""
+    """Return ``a.diagonal(0, first, second)``."""
     return _writable(a, np.diagonal(a, 0, first, second))
 
 
 def expanded(a: Array, shape: tuple[int, ...]) -> Array:
-    """``a.expand(shape)``."""
+    """Return ``a.expand(shape)``."""
     return _writable(a, np.broadcast_to(a, shape))
 
 

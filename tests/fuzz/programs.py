@@ -196,7 +196,7 @@ class Found:
 
 @dataclass
 class Looks:
-    """The compared state, and the frequency: a read ends a trace, and reading ``grad_fn`` may make one."""
+    """How often values and histories are compared. A read ends a trace, and reading ``grad_fn`` may make a node."""
 
     values_every: int = 1
     history_every: int = 1

@@ -95,7 +95,7 @@ def _read(c: Chooser, value: str, t: Any) -> str:
 
 
 def _one_storage(o: Any, t: Any) -> bool:
-    """Return whether PyTorch detects their shared memory. It does not if NumPy is in between."""
+    """Return whether two tensors have one storage. PyTorch detects only then that they share memory, not through NumPy."""
     return o.untyped_storage()._cdata == t.untyped_storage()._cdata
 
 
@@ -135,12 +135,12 @@ def geometry(c: Chooser) -> str:
 
 
 def _apart(o: Any, t: Any) -> bool:
-    """Return whether the write does not change the read elements, unless both are the same."""
+    """Return whether a write to ``t`` leaves the elements of ``o`` unchanged, or the two are the same tensor."""
     return o is t or not _meet(o, t)
 
 
 def _meet(o: Any, t: Any) -> bool:
-    """Return whether two tensors may share memory. The NumPy array of a part starts elsewhere than that of the whole."""
+    """Return whether two tensors may share memory. Storages of parts of one NumPy array may start at other addresses."""
     (a, n), (b, m) = [(s.data_ptr(), s.nbytes()) for s in (o.untyped_storage(), t.untyped_storage())]
     return a < b + m and b < a + n
 

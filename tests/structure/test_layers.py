@@ -122,7 +122,7 @@ LATER = {
 
 
 def layer_of(module: str) -> str:
-    """``jtorch.ops.nn.conv`` -> ``ops``; ``jtorch`` itself is the last layer."""
+    """Return the layer of a module: ``ops`` for ``jtorch.ops.nn.conv``. ``jtorch`` itself is the last layer, ``__init__``."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else "__init__"
 

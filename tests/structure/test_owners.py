@@ -45,8 +45,9 @@ ON_TENSORS = ("storage.py", "tensor.py", "_storage/untyped.py", "_backward/", "_
 
 
 def assigned(path: Path) -> Iterator[tuple[str, int]]:
-    """Return (attribute, line) of the assignments in a file. Objects of other classes may have a ``value`` of their
-    own.
+    """Yield (attribute, line) of a file's assignments to attributes in ``OWNERS``.
+
+    ``self.value = …`` outside of the owner is left out, because other classes may have a ``value``.
     """
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)) and node.attr in OWNERS:

@@ -105,7 +105,7 @@ class Flat:
             if narrow is not None:
                 self.narrow[outs[0]] = narrow
             if ins[0] in self.constants and self.constants[ins[0]].size == 1 and not any(self.constants[ins[0]].tobytes()):
-                eqn = Stand("empty", eqn.outvars)       # a writable array, which the system clears at first use
+                eqn = Stand("empty", eqn.outvars)       # zeros in new memory, which the system clears at first use
         elif name == "reshape" and params["dimensions"] is None and self._has_more_dims_only(outs[0], ins[0]):
             self.narrow[outs[0]] = self.narrow.get(ins[0], ins[0])
         self.equations.append((eqn, ins, outs))

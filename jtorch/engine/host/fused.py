@@ -54,7 +54,7 @@ class Run:
     def __init__(self, shape: tuple, avals: Sequence[Any]):
         self.shape, self.avals = shape, avals       # the domain, as ``sizes.spelled`` gives it
         self.row: int | None = None         # number of last dims that are a row; None until a step needs rows
-        self.most = len(shape)              # upper limit for ``row``: some inputs are broadcast along the dims before
+        self.most = len(shape)              # upper limit for ``row``: no input may be broadcast along leading dims of the row
         self.steps: list[Any] = []
         self.code: list[Instruction] = []
         self.numbers: dict[int, bool] = {}      # value -> whether it has a single number for each row
@@ -272,7 +272,8 @@ def _ended(run: Run, steps: Sequence[Any], wanted: set[int], opened: Callable[[A
     """Return the steps of a finished run: a fused step if that is faster, else the steps themselves."""
     size = prod(run.shape) if is_known(run.shape) else 0
     computed = [s for s in run.steps if s.equation.name not in ("broadcast_in_dim", "reshape")]
-    is_costly = any([s.equation.name in COSTLY for s in computed])      # always fused: forward's and backward's bits then agree
+    # Costly functions are always fused: NumPy rounds them differently, and backward must have the bits of forward.
+    is_costly = any([s.equation.name in COSTLY for s in computed])
     pays = is_costly or len(computed) > policy.FEW or size >= (policy.CACHED if len(computed) > 1 else policy.SHARED)
     inside = set(map(id, run.steps))
     read = wanted.union(*[s.ins for s in steps if id(s) not in inside])

@@ -16,7 +16,7 @@ from jtorch.engine.host.rules import Equation, highest, in_copy, ints, kind, low
 
 
 def is_large_for(elements: int, written: int) -> bool:
-    """Return whether an array is so large for the elements that are written that a copy would take most of the time."""
+    """Return whether copying an array of ``elements`` would take most of the time of a write to ``written`` of them."""
     return policy.MANY * written <= elements
 
 

@@ -1,8 +1,8 @@
 """Reads and writes at index tensors, the checks of the indices, and binary search, by NumPy.
 
 The rules of ``index.py`` run what JAX makes of these ops: a dozen steps or more, which take longer than the op itself on small
-arrays. Here an op is one step. Elements that are written or combined get flat positions, so that NumPy goes through them in
-their order and the last of several values remains.
+arrays. This file makes an op one step. Elements that are written or combined get flat positions, so that NumPy goes through
+them in their order and the last of several values remains.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FLAG = [jax.ShapeDtypeStruct((), np.bool_)]
 def indexed(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
     """Return the host program of an op with index tensors; None if the arguments are not of the usual kind.
 
-    Arrays have elements, and sizes and dtypes fit. Others get their errors from the op's body.
+    Usual arrays have elements, and sizes and dtypes that fit. For other arrays the op's body raises the errors.
     """
     if any([a.numel == 0 for a in avals]):
         return None
@@ -66,7 +66,7 @@ def _index(template: tuple, avals: Sequence[Any]) -> HostProgram | None:
 def _read(x: np.ndarray, places: tuple, sizes: list[int]) -> np.ndarray:
     try:
         return x[places]
-    except IndexError:      # the values have not been checked yet, and an error follows
+    except IndexError:      # The check of the indices comes later and raises an error.
         left = iter(sizes)
         return x[tuple([p if p.__class__ is slice else np.clip(p, 0, next(left) - 1) for p in places])]
 

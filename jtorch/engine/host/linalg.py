@@ -36,7 +36,7 @@ def _each(e: Equation, fn: Callable, core: tuple[int, ...]) -> Callable:
 
 
 def _nans(e: Equation, ranks: tuple[int, ...]) -> list[np.ndarray]:
-    """Return the outputs, of these ranks without the batch, for a matrix on which LAPACK fails."""
+    """Return outputs of NaN for a matrix on which LAPACK fails. ``ranks`` are the outputs' ranks without batch dims."""
     return [np.full(o.shape[len(o.shape) - r:], np.nan, o.dtype) for o, r in zip(e.outs, ranks, strict=True)]
 
 

@@ -38,7 +38,7 @@ def joined(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
 def padded(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
     """Return the host program of ``pad_sequence``, or of its backward.
 
-    Return None if the sequences differ in dtype or in another size than the first.
+    Return None if a sequence is empty or has no dims, or if the sequences differ in dtype or in a size other than the first.
     """
     backward = op.is_backward
     tensors, batch_first, _, left = template[0] if backward else template

@@ -104,7 +104,7 @@ def trace(fn: Callable, avals: Sequence[jax.ShapeDtypeStruct], *, short: bool = 
         traced = jax.jit(fn).trace(*avals)
     if traced.jaxpr.effects:
         raise Unsupported
-    is_tuple = not traced.out_tree.num_leaves or not jax.tree_util.treedef_is_leaf(traced.out_tree)     # [] is a leaf to JAX
+    is_tuple = not traced.out_tree.num_leaves or not jax.tree_util.treedef_is_leaf(traced.out_tree)     # [] is a leaf, too
     return traced.jaxpr, is_tuple
 
 

@@ -140,7 +140,8 @@ def _top_k(e: Equation) -> Callable:
     back = (slice(None),) * axis + (slice(None, None, -1),)
     first, n = (slice(None),) * axis + (slice(0, k),), size[axis]
 
-    def top_k(x):       # a stable ascending sort of the reversed array leaves ties in order of position
+    # A stable ascending sort of the reversed array, reversed again, is descending with ties in the order of their positions.
+    def top_k(x):
         order = (n - 1 - _order([_with_signs(x)[back]], axis)[back])[first]
         return np.take_along_axis(x, order, axis), order.astype(dtype)
     return top_k

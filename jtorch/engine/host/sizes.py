@@ -237,7 +237,7 @@ def _sum(a: dict[Powers, int], b: dict[Powers, int], times: int) -> dict[Powers,
 def _divided(unknowns: Unknowns, a: dict[Powers, int], b: dict[Powers, int]) -> tuple[Any, Any]:
     """Return quotient and remainder by long division of polynomials.
 
-    Raise TypeError if the result is not that of the integers.
+    Raise TypeError if quotient and remainder of the integers would not be these polynomials.
     """
     first, quotient = max(b), {}
     while True:

@@ -22,7 +22,7 @@ _MAKERS = {
 
 
 def host_program(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
-    """Return the host program of a call; None if its op is not in ``_MAKERS``, or its arguments are not of the usual kind."""
+    """Return the host program of a call; None if ``MAKERS`` and ``_MAKERS`` lack the op, or for unusual arguments."""
     make = indexed if op.name in MAKERS else _MAKERS.get(op.name.removesuffix(".vjp"))
     made = make(op, template, avals) if make is not None and avals else None
     stats.counters.untraced += made is not None

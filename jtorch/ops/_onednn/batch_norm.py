@@ -1,6 +1,6 @@
 """Batch norm's sums as ops of JAX with derivatives, computed by ``batch_norm.cc`` if oneDNN is installed.
 
-oneDNN's own batch norm would use OpenMP's threads for arrays in this order, and XLA's threads would wait for them. The handlers
+oneDNN's own batch norm would use OpenMP's threads if channels are dim 1, and XLA's threads would wait for them. The handlers
 are faster than the formulas and compile faster: see docs/measurements/formulas.md.
 """
 from __future__ import annotations

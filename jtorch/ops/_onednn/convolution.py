@@ -1,7 +1,7 @@
 """Convolutions by oneDNN as an op of JAX with derivatives: each of its three arrays is bilinear in the two others.
 
-On the host OpenMP's threads compute it, in a program XLA's threads, each of them some of the images. See
-docs/measurements/formulas.md for times.
+Each thread computes some of the images: XLA's threads in a program, jtorch's own on the host (``shares.h``). If these shares
+would be uneven, OpenMP's threads divide the work. See docs/measurements/formulas.md for times.
 """
 from __future__ import annotations
 

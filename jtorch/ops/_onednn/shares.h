@@ -1,7 +1,7 @@
 // Computations in shares, which threads of a pool compute: XLA's in a program, jtorch's own on the host (host_pool.h).
 //
 // The calling thread takes shares until none is left. Threads of the pool that have nothing else to do take some too. In a
-// program the last thread runs the rest of the program. So no thread waits for a busy thread, as with OpenMP.
+// program the last thread runs the rest of the program. So no thread waits for a busy thread; OpenMP's would.
 // The results do not depend on which thread computes a share.
 #pragma once
 

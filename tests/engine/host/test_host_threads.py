@@ -1,4 +1,4 @@
-"""Products on the host: NumPy's threads are as they were afterwards, and oneDNN takes arrays as they lie."""
+"""Products on the host leave NumPy's number of threads unchanged, and oneDNN takes arrays in their memory layout."""
 import os
 import threading
 
