@@ -63,7 +63,7 @@ class Early:
         self.state, self.program, self.trust = state, program, 2
         self.constants, self.copies = stretch.constants, stretch.copies
         self.known = [i for i in program.order if i not in self.constants]
-        self.foreseen = [self.constants[i] for i in program.order if i in self.constants]   # the last of ``order``
+        self.foreseen = [self.constants[i] for i in program.order if i in self.constants]   # ``order`` ends with their slots.
 
     def arm(self) -> Early:
         """Let the program start early from now on. If the state has an equal early start already, return that instead."""

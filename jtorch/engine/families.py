@@ -31,7 +31,7 @@ class Family:
     __slots__ = ("dims", "failures", "indexed", "met", "most", "plans", "short", "traces")
 
     def __init__(self, dims: int, *, short: bool):
-        self.dims = dims            # The number of integers that are sizes of arguments; they come first.
+        self.dims = dims            # The number of integers that are sizes of arguments. These integers come first.
         self.met: list[tuple[int, ...]] = []                        # Integers of calls that no open trace has served.
         self.plans: list[tuple[AffineSizes, Unknowns, Plan]] = []
         self.failures = self.traces = 0

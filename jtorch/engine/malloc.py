@@ -136,5 +136,5 @@ def is_short() -> bool:
 def _malloc_trim() -> Any:
     try:
         return getattr(ctypes.CDLL(None), "malloc_trim", None)
-    except (OSError, TypeError):        # The system has no such library, or needs a name for it.
+    except (OSError, TypeError):        # The system has no C library, or ``CDLL`` needs its name.
         return None

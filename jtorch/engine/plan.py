@@ -137,7 +137,7 @@ def _segments(trace: Trace, path: list[State], outs: list[int], held: bytes, why
     more: list[Aval] = []
     if len(cut) > 1:
         cut, more = pass_residuals(cut, len(held)) if trace.state.device is CPU else (cut, [])
-    elif not takes_much and not devices.spans_processes(trace.state.device):     # Ranks agree on a trace before it starts.
+    elif not takes_much and not devices.spans_processes(trace.state.device):   # Ranks agree on a whole trace before its start.
         stretch = longest_stretch(path, trace)
         first, rest = path[:stretch.stop + 1], path[stretch.stop + 1:]
         starts_early = len(stretch) >= policy.FEW and _pays_early(first, rest, outs, trace, work)

@@ -79,7 +79,7 @@ class Profile:
     def __init__(self):
         self.count = 0                      # How often a trace that ran call by call ended at this state.
         self.programs: dict[bytes, Plan] = {}   # Plans by the pattern of held values.
-        # Chains of programs that run a trace without a plan, by pattern: see ``region_programs``.
+        # Programs for the repeated pieces of an accelerator's trace without a plan in ``programs``, by pattern of held values.
         self.chains: dict[bytes, RegionPrograms | None] = {}
         self.seen: dict[bytes, int] = {}    # How often a trace of held-back calls ended at this state, by pattern.
         self.why: str | None = None         # The reason to compile, once that is decided.

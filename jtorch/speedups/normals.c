@@ -100,7 +100,7 @@ FOR_FMA static void fuse_doubles_there(double *x, double b, double c, Py_ssize_t
 #define RUN(what, ...) what(__VA_ARGS__)
 #endif
 
-/* normals(integers, out): see jtorch._base.late_bindings */
+/* normals(integers, out): fills ``out`` with normal numbers made from integers of 24 bits. */
 PyObject *speedups_normals(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
 {
     Py_buffer integers, out;
@@ -118,7 +118,7 @@ PyObject *speedups_normals(PyObject *module, PyObject *const *given, Py_ssize_t 
     return fits ? Py_NewRef(Py_None) : NULL;
 }
 
-/* fuse(x, b, c): see jtorch._base.late_bindings */
+/* fuse(x, b, c): computes x * b + c in place, rounded once. */
 PyObject *speedups_fuse(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
 {
     Py_buffer x;

@@ -64,7 +64,7 @@ int two_arrays(PyObject *const *given, Py_ssize_t nargs, const char *takes, Py_b
     return 0;
 }
 
-/* draw_words(state, out): see jtorch._base.late_bindings */
+/* draw_words(state, out): fills ``out`` with the next words, and advances the state. */
 PyObject *speedups_draw_words(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
 {
     Py_buffer state, out;
@@ -94,7 +94,7 @@ static int swap(int64_t *out, const int64_t *others, Py_ssize_t n, Py_ssize_t sw
     return 0;
 }
 
-/* swap_places(out, others): see jtorch._base.late_bindings */
+/* swap_places(out, others): swaps element i of ``out`` with element others[i], for each i in order. */
 PyObject *speedups_swap_places(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
 {
     Py_buffer out, others;

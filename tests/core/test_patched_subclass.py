@@ -1,4 +1,4 @@
-"""Programs that put functions of their own in torch and on Tensor, and what classes are given of a call."""
+"""Programs that put functions of their own in torch, and what ``__torch_function__`` of a Tensor subclass gets of calls."""
 from __future__ import annotations
 
 import jtorch as torch

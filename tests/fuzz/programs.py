@@ -124,7 +124,7 @@ def _described(t: Any, *, values: bool, history: bool) -> dict[str, Any]:
 
 
 def _strides(grad: Any) -> list:
-    """Return the strides of dims with several elements. In PyTorch a gradient may be a view of another one."""
+    """Return the strides of dims with several elements. Those of other dims have no effect, and may differ in PyTorch."""
     return [s for n, s in zip(grad.shape, grad.stride(), strict=True) if n != 1]
 
 

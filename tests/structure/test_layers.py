@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "jtorch"
-COMPAT = PACKAGE / "compat"         # The package's __path__ has this folder, too.
+COMPAT = PACKAGE / "compat"         # ``jtorch._base.compat_path`` adds this folder to the package's ``__path__``.
 
 # The map of the package from top to bottom. A file or folder imports only from the lines above its own.
 LAYERS = [

@@ -296,7 +296,7 @@ def _bucketize(template: tuple, avals: Sequence[Any]) -> HostProgram | None:
     return _search(avals[1], avals[0], template[3], template[2], (1, 0))
 
 
-# ---------------------------------------------------------------- tables
+# ---------------------------------------------------------------- helpers and tables
 
 def _writing(write: Callable, avals: Sequence[Any], written: int) -> HostProgram:
     """Return a program that writes into the first array, or into a copy of it."""

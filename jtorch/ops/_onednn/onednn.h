@@ -149,7 +149,7 @@ class Kept {
     std::map<std::vector<int64_t>, std::shared_ptr<T>> made;
 };
 
-class Threads {     // sets the number of OpenMP threads for the calls of this thread in a block
+class Threads {     // sets the number of OpenMP threads for the calls of this thread until it is destroyed
   public:
     explicit Threads(int count) : count(count), before(one.omp_get_max_threads()) {
         if (count != before) one.omp_set_num_threads(count);

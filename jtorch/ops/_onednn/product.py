@@ -17,11 +17,11 @@ from jtorch.ops._onednn import library
 
 LEAST_SIZE = 4          # Rows and columns. XLA is as fast for matrix-vector products.
 LEAST = 1_000_000       # Multiplications and additions of all products of a batch. Below this number XLA is as fast.
-LEAST_OF_ONE = 100_000  # Multiplications and additions of each product of a batch.
+LEAST_OF_ONE = 100_000  # Multiplications and additions of each product of a batch. Below this number XLA is as fast.
 # Upper limit for the multiplications and additions of each product of a program that runs while its caller continues. Above the
 # limit XLA's own product uses the cores that the caller leaves free.
 MOST_BESIDE = 1e8
-LEAST_LENGTH, LEAST_LENGTH_ALONE = 8, 64        # terms of each sum, with and without help of other threads
+LEAST_LENGTH, LEAST_LENGTH_ALONE = 8, 64        # Terms of each sum, if several threads or one thread compute it.
 
 
 class Product(NamedTuple):

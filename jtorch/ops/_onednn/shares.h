@@ -98,7 +98,7 @@ class Shares {
         fault = why;
     }
 
-    // Waits briefly for the other threads, which finish about now. In a program this thread then runs the rest of the program.
+    // Waits briefly for the other threads, which finish about now. If they do, this thread runs the rest of a program.
     // Otherwise the thread that finishes last runs it.
     void wait_a_little() const {
         for (int looks = 0; looks < PATIENCE && ended.load(std::memory_order_acquire) < count; looks++) relax();
