@@ -30,7 +30,7 @@ INITIALIZERS = {f for f in vars(init).values() if isinstance(f, FunctionType)}
 
 
 def name_of(func: Callable) -> str:
-    """Return the name of a function without an in-place form's underscore; an operator has its function's name."""
+    """Return the name under which a function has its rule: ``add`` for ``add``, ``add_`` and ``__add__``."""
     name = getattr(func, "__name__", str(func))
     if name.startswith("__") and name.endswith("__"):
         return OPERATORS.get(name[2:-2], name)

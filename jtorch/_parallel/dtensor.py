@@ -31,7 +31,7 @@ from jtorch.distributed.device_mesh import DeviceMesh, current_mesh
 from jtorch.serialization.weights_only import add_safe_globals
 from jtorch.tensor import Tensor
 
-# Holds the function that runs calls with DTensors. The module ``calls``, which needs the class, sets it.
+# ``runner["run"]`` runs calls with DTensors. The module ``calls`` beside this file sets it, since it imports this file.
 runner: dict[str, Callable] = {}
 
 
@@ -49,7 +49,7 @@ class DTensor(Tensor):
     """
 
     _spec: Layout
-    _asked_by_all = False       # ``wrapped``, not this definition, intercepts hand-written functions
+    _asked_by_all = False       # ``wrapped`` intercepts hand-written functions; this definition does not
 
     @classmethod
     def __torch_function__(cls, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:

@@ -22,10 +22,16 @@ Labels = tuple[Hashable, ...]
 class Rule:
     """The labels of an op's arguments and results, and further facts for splitting it.
 
-    sums:       the reduction over labels that are in no result; None, if these dims cannot be split. linear:     flags that
-    say which arguments may be Partial, so that the results are; one tuple for each way. even:       labels that are split
-    only into equal parts. also:       further sizes of such labels, which must be divisible too. localize:   a function that
-    changes size arguments to those of the shard.
+    Args:
+        ins: the labels of each argument's dims.
+        outs: the labels of each result's dims.
+        sums: the reduction over labels that are in no result; None, if dims with these labels cannot be split.
+        linear: tuples of flags, one for each argument. If the flagged arguments are Partial, the results are Partial.
+        even: the labels that are split only into equal parts.
+        also: for labels in ``even``, a further size that must be divisible too.
+        localize: a function that changes size arguments to those of the shard.
+        sizes: the size of each label; ``choose`` adds those of the arguments.
+
     """
 
     ins: list[Labels]

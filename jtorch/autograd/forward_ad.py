@@ -20,7 +20,7 @@ from jtorch.storage import aval_of
 from jtorch.tensor import Tensor
 
 _current_level = -1     # PyTorch's numbering: 0 within a level, -1 outside.
-_numbers: list[int] = []        # The number that ``tangents`` gave the open level.
+_numbers: list[int] = []        # Contains the number that ``tangents.open_level`` gave the open level; empty outside.
 
 
 def enter_dual_level() -> int:

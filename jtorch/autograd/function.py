@@ -113,7 +113,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return chosen(self, list(grads)) if cls.boxed_grads_call else chosen(self, *grads)
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
-        """See Node.run."""
+        """Return the gradients of the inputs by the user's ``backward``. See Node.run."""
         given = [self._gradient(grads.get(i), aval) for i, aval in enumerate(self._outputs)]
         returned = self.apply(*given)
         outs = self._checked(returned if isinstance(returned, tuple) else (returned,))
@@ -149,7 +149,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return tuple(self._outputs)
 
     def release(self) -> None:
-        """See Node.release."""
+        """Drop the saved tensors. See Node.release."""
         if self._saved:
             self._saved = None
 
@@ -473,7 +473,7 @@ class InplaceFunction(Function):
 
 
 class NestedIOFunction(Function):
-    """Only here so that the name exists: functions of nested tuples of tensors (never documented by PyTorch).
+    """A name for functions of nested tuples of tensors, which PyTorch never documented. They are not built.
 
     Raises:
         NotImplementedError: when it is used.

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from jtorch.engine.timeline import Happening, Timeline
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg"]
-# The kinds of events to list. Records are left out, since they span the user's own code too, and departures, which have no
-# duration.
+# The kinds of events to list. Records are left out, since they span the user's own code too. Departures are left out, since
+# they have no duration.
 SHOWN = ("call", "program", "compile", "catching up", "wait", "user", "collective")
 
 
@@ -74,7 +74,7 @@ class EventList(list):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds, each counted once."""
+        """Return the sum of the events' own times in microseconds, so that nested events count once."""
         return sum(e.self_cpu_time_total for e in self)
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,

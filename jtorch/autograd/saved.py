@@ -61,7 +61,7 @@ class Packed:
         pack, self.unpack = pair or mode.saved_hooks[-1]
         given, self.aval = alias(t), aval_of(t)
         version = tape.counter_of(given).version
-        hooks, mode.saved_hooks = mode.saved_hooks, ()      # What calls in the hook save is not packed.
+        hooks, mode.saved_hooks = mode.saved_hooks, ()      # Calls within the hook save their values unpacked.
         try:
             with no_grad():
                 self.packed = pack(given)
@@ -93,7 +93,7 @@ class PackedNode(OpNode):
         return (*arguments, *arguments, (self, 0))
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
-        """See Node.run."""
+        """Unpack the saved values for the time of a backward. See Node.run."""
         packed = self.saved
         if packed is None:
             return OpNode.run(self, grads, create_graph, needs)

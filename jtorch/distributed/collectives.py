@@ -53,7 +53,7 @@ def _begin(group: Any, name: str, do: Callable[[ProcessGroup], Any], async_op: b
     on = pg.backend_of(sent)
     run = with_event(f"{on}:{_SHOWN_AS.get(name, name)}", sent, lambda: do(pg))
     pg.world.finish_messages()
-    if on != Backend.GLOO:      # The lane is not used: one thread has to start all programs of the job, in one order.
+    if on != Backend.GLOO:      # Run in this thread: one thread has to start all programs of the job, in one order.
         engine.end()
         run()
         return done(result) if async_op else None

@@ -105,7 +105,7 @@ class Host:
             _send(link, answer)
 
     def _from_last_rank(self) -> list[tuple[Connection, int]]:
-        """Return the connections, rank 0's last: with its answer rank 0 may end, and this thread with it."""
+        """Return the connections, rank 0's last. Rank 0 may end once it has its answer, and this thread ends with rank 0."""
         return sorted(self._links.items(), key=lambda item: -item[1])
 
 
@@ -230,14 +230,14 @@ class Meeting:
             self._running_since = None
 
     def _reason(self) -> str:
-        """Return the news of an ended rank. It may come a moment after Gloo's error."""
+        """Wait a moment for the news of an ended rank, which may come after Gloo's error, and return it."""
         until = time.monotonic() + GRACE
         while self.failure is None and time.monotonic() < until:
             time.sleep(_POLL / 10)
         return "" if self.failure is None else f"{self.failure}: "
 
     def _watch(self) -> None:
-        """Wait for the end of another rank, and for a program without end. They would leave this process waiting for ever."""
+        """End this process if a program hangs because another rank has ended, or takes too long: XLA would wait for ever."""
         with contextlib.suppress(OSError):
             while not self._has_left and not self._host_has_left:
                 since = self._running_since

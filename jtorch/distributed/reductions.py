@@ -48,7 +48,7 @@ setattr(ReduceOp, "RedOpType", RedOpType)      # noqa: B010  (PyTorch's name of 
 
 
 def body_of(op: RedOpType, array: Any) -> str:
-    """Return the name of the kernel of a reduction of an array: Gloo's of a NumPy array, NCCL's of a JAX array.
+    """Return the name of the kernel that reduces an array: by Gloo for a NumPy array, by NCCL for a JAX array.
 
     Raises:
         ValueError: a reduction that the backend lacks, or lacks for the array's dtype.

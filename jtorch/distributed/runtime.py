@@ -89,7 +89,7 @@ class Runtime:
 
 
 class OneDeviceEach(Transport):
-    """Collectives of a job of one JAX runtime: over the device of each process that has the place of ``own`` in this process."""
+    """The collectives of a job that shares one JAX runtime, over one device of each process: the one at ``own``'s index."""
 
     def __init__(self, own: jax.Device):
         there: dict[int, list[jax.Device]] = {}
@@ -143,7 +143,7 @@ def _check_sizes(store: Store, rank: int, size: int, seconds: float) -> None:
 
 def _join_jax(store: Store, connections: Connections, size: int, host: str, seconds: float, backend: str,
               gpu: str | None) -> None:
-    """Make this process a part of a job for JAX, before JAX asks for its devices. It gets one GPU alone, if ``gpu`` is given."""
+    """Join the job's JAX runtime before JAX asks for its devices. If ``gpu`` is given, JAX sees only this GPU."""
     rank = connections.rank
     if _joined.process is not None:
         if _joined.process != (rank, size):

@@ -1,4 +1,4 @@
-"""The JAX client whose devices are the processes of a job, and the compiled collectives over them.
+"""The JAX client with one device per process of a job, and the compiled collectives over these devices.
 
 The client is separate from the one that holds the process's tensors, because a job can begin at any time. On CPUs JAX's
 collectives use Gloo.
@@ -179,9 +179,10 @@ def _connect(address: str, token: bytes) -> socket.socket:
     return made
 
 
-# These connections stay open until the process ends, since JAX's client keeps asking its coordinator.
+# The coordinator's process ends once all ranks have closed these connections. JAX's client needs the
+# coordinator as long as this process lives, so nothing closes the connections earlier.
 _alive: list[socket.socket] = []
-# Keeps the processes referenced, since Python warns about a running process that is collected.
+# Keeps the ``Popen`` objects, since Python warns when the object of a running process is collected.
 _started: list[subprocess.Popen] = []
 
 

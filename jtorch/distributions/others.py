@@ -117,7 +117,7 @@ class GeneralizedPareto(Parametrized):
         self._set(validate_args, loc=loc, scale=scale, concentration=concentration)
 
     def _tail(self) -> tuple:
-        """Return where the concentration is 0, and the concentration with 1 there to avoid a division by 0."""
+        """Return where the concentration is 0, and the concentration with each 0 replaced by 1, to avoid a division by 0."""
         c = self.concentration
         exponential = functions.isclose(c, functions.zeros_like(c))
         return exponential, c.masked_fill(exponential, 1.0)

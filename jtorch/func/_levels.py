@@ -24,9 +24,10 @@ def tracking() -> bool:
 
 @contextlib.contextmanager
 def recording(tree: Any = (), grad: bool = True) -> Iterator[None]:
-    """Record the calls of a transform on ``tree`` (or do not), whatever the outer modes are; inference mode too.
+    """Record the calls in this block, or with ``grad=False`` do not, whatever the grad and inference modes outside are.
 
-    The graph may contain inference tensors if it does not outlast the transform.
+    The graph outlasts the transform only if calls are recorded outside and a tensor in ``tree`` requires a gradient. A graph
+    that does not outlast the transform may contain inference tensors.
     """
     lasts = tracking() and any([isinstance(t, Tensor) and t.requires_grad for t in flatten(tree)[0]])
     before = mode.grad, mode.inference, mode.transformed

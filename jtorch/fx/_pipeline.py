@@ -54,7 +54,7 @@ class _Cut:
                 self._pass(value, node)
 
     def _taken_from(self, node: Node) -> int | None:
-        """Return the part that computes the tuple of which a node takes one tensor, since only tensors pass between parts."""
+        """Return the part of a tuple from which a node takes an item, since only tensors pass between parts; else None."""
         whole = node.args[0] if node.target is operator.getitem else None
         return None if not isinstance(whole, Node) or isinstance(whole.meta["val"], Tensor) else self.of.get(whole)
 

@@ -53,7 +53,7 @@ class _PipelineStage(_PipelineStageBase):
         self.act_send_info = self._targets()
 
     def _places(self) -> tuple[_RecvInfo, ...]:
-        """Return the places of one microbatch's inputs: the model's from the user, the others from stages."""
+        """Return the source of each of one microbatch's inputs: the user, or another stage with a receive buffer."""
         made = []
         for source, value in zip(self.node.args, self.submod.meta["inputs"], strict=True):
             if source.op == "placeholder":

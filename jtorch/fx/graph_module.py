@@ -92,7 +92,7 @@ def _del_attr(module: Any, target: str) -> None:
 # ---------------------------------------------------------------- the module
 
 def _is_ours(file: str) -> bool:
-    """Return whether a line of a traceback belongs to the package; PyTorch's tracebacks lack the inside of functions."""
+    """Return whether a file in a traceback is the package's. PyTorch's C++ functions have no frames in a traceback."""
     return file.startswith((_PACKAGE, "<jtorch"))
 
 

@@ -69,12 +69,12 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
-    """Return whether a tensor's class consists of tensors, as ``__tensor_flatten__`` and ``__tensor_unflatten__`` say."""
+    """Return whether a tensor wraps inner tensors: its class has ``__tensor_flatten__`` and ``__tensor_unflatten__``."""
     return is_traceable_wrapper_subclass_type(type(t))
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
-    """Return whether instances of a class consist of tensors. See ``is_traceable_wrapper_subclass``."""
+    """Return whether instances of a class wrap inner tensors. See ``is_traceable_wrapper_subclass``."""
     return issubclass(t, Tensor) and t is not Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
 
 
@@ -141,9 +141,9 @@ def autograd_would_have_decomposed(func: Any, flat_args: Any) -> bool:
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
-    """Make ``out``, which a class's ``__torch_dispatch__`` returned, alias the arguments that the operator's schema names.
+    """Return the arguments that an operator writes to, instead of ``out``, which a ``__torch_dispatch__`` has returned.
 
-    An in-place operator returns its first argument, and a view shares the storage of its base.
+    If the operator's schema says that the operator writes to no argument, return ``out``.
     """
     schema = func._schema
     named = dict(zip([a.name for a in schema.arguments], args, strict=False)) | dict(kwargs or {})

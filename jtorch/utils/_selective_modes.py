@@ -26,7 +26,7 @@ def check_overloads(ops: list) -> None:
 
 
 class _Kept:
-    """A result, with a tensor's version."""
+    """A kept result; for a tensor also its version."""
 
     def __init__(self, value: Any):
         self.value = value.detach() if isinstance(value, Tensor) else value
@@ -54,7 +54,7 @@ class _Counting(TorchDispatchMode):
         return self.call(func, self.func_counter[func] - 1, args, kwargs or {})
 
     def call(self, func: Callable, number: int, args: Any, kwargs: dict) -> Any:
-        """Call an operator whose calls before were ``number``."""
+        """Handle call ``number`` of an operator, counted from 0; subclasses define this method."""
         raise NotImplementedError
 
 
@@ -87,7 +87,7 @@ class Cached(_Counting):
         return super().__enter__()
 
     def call(self, func: Callable, number: int, args: Any, kwargs: dict) -> Any:
-        """Return the operator's kept result, or call it again."""
+        """Return the kept result of this call; call the operator again if the policy did not keep it."""
         if func not in self.storage:
             raise RuntimeError(f"{func} encountered during backward but not found in storage. {_MISMATCH}")
         entry = self.storage[func].get(number)

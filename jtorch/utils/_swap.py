@@ -61,7 +61,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 
 class _Many(threading.local):
-    """The tensors that were held when a thread began to swap many; None if it does not."""
+    """The ids that ``_held_by_others`` returned when this thread entered ``swapping_many``; None outside of it."""
 
     held: set[int] | None = None
 
@@ -71,7 +71,7 @@ _many = _Many()
 
 @contextlib.contextmanager
 def swapping_many() -> Iterator[None]:
-    """Look for what holds tensors once, not once a swap. The tensors get no new views or nodes meanwhile."""
+    """Search for references to tensors once for all swaps in this block. The tensors must not get new views or nodes in it."""
     if _many.held is not None:
         yield
         return
@@ -92,7 +92,7 @@ def _saved_counters(node: OpNode) -> list[int]:
 
 
 def _held_by_others() -> set[int]:
-    """Return the ids of all tensors that have views, are gradients or leaves, and of what nodes have saved."""
+    """Return the ids of tensors that have views, are gradients or are leaves of a graph, and of what nodes have saved."""
     kinds: dict[type, int] = {tuple: 3, OpNode: 4}
     held: set[int] = set()
     for o in gc.get_objects():
@@ -111,27 +111,27 @@ def _held_by_others() -> set[int]:
 
 
 def _is_free(t: Tensor) -> bool:
-    """Return whether nothing of autograd holds the tensor, where that is known."""
+    """Return whether autograd does not hold the tensor. This is known, and can be True, only in ``swapping_many``."""
     held = _many.held
     return (held is not None and id(t) not in held and id(t._storage) not in held and t._node is None
             and t._base is None and t._accumulator is None and not weakref.getweakrefs(t))
 
 
 class _Referrers:
-    """The objects that refer to one of the tensors. One search serves all tensors, since it visits all objects."""
+    """The objects that refer to one of the tensors. Both tensors share a search, since it visits all objects of the process."""
 
     def __init__(self, tensors: list[Tensor]):
         self.tensors, self.found = tensors, gc.get_referrers(*tensors) if tensors else []
 
     def search_again(self) -> None:
-        """Search after a collection. It removes dead views, which the frames of a caught error may hold."""
+        """Search after a garbage collection, which frees dead views that the frames of a caught error may hold."""
         self.found.clear()
         gc.collect()
         self.found.extend(gc.get_referrers(*self.tensors))
 
 
 def _checked(t: Tensor, name: str, referrers: _Referrers) -> Node | None:
-    """Check that a tensor can be swapped, and return its AccumulateGrad node, whose backward will raise; None if it has none."""
+    """Check that a tensor can be swapped. Make its AccumulateGrad node raise in backward, and return it; None without one."""
     count = _count(t, referrers.found)
     if count > 1:
         referrers.search_again()
@@ -146,7 +146,7 @@ def _checked(t: Tensor, name: str, referrers: _Referrers) -> Node | None:
     return node
 
 
-_ALONE = 2      # References to a storage that one tensor has: the tensor's, and getrefcount's argument.
+_ALONE = 2      # The reference count of a storage with one tensor: the tensor's reference, and getrefcount's argument.
 
 
 def _count(t: Tensor, referrers: list) -> int:
@@ -163,7 +163,7 @@ def _count(t: Tensor, referrers: list) -> int:
 
 
 def _held(o: Any, name: str) -> Any:
-    """Return what a tensor, a node or an attribute dict holds under a name; None for other objects."""
+    """Return the attribute ``name`` of a tensor or AccumulateGrad node, or the item ``name`` of a dict; else None."""
     if isinstance(o, dict):
         return o.get(name)
     return getattr(o, name, None) if isinstance(o, (Tensor, AccumulateGrad)) else None
@@ -177,7 +177,7 @@ def _saved_by(node: OpNode) -> list[tuple[tuple, tuple | None]]:
 
 
 def _views_only_saved(near: list[OpNode], t: Tensor, alive: list) -> set:
-    """Return the edges of views of the tensor that only nodes hold."""
+    """Return the edges of the tensor's views that nodes have saved, except for those of views that are still ``alive``."""
     edges: set = set()
     views = [n for n in near if _of_view(n) and leads_to(n.raw_edges[0], t)]
     while views:

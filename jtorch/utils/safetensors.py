@@ -17,7 +17,7 @@ from jtorch.serialization.atomic import replacing
 from jtorch.storage import value_of
 from jtorch.tensor import Tensor
 
-# Maps the format's dtype codes to names.
+# Maps the format's dtype codes to the names of dtypes.
 _CODES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
           "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool",
           "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu", "C64": "complex64",

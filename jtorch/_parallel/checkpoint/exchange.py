@@ -70,7 +70,7 @@ class ByStore(Together):
         store, self.step = self.group.store, self.step + 1
         keys = [f"{self.prefix}/{self.step}/{rank}" for rank in range(self.size)]
         store.set(keys[self.rank], pickle.dumps(obj))
-        # Unpickling is safe, since only ranks of the job can write to the job's store.
+        # A pickle can run any code, so all processes that can write to the job's store are trusted.
         return [pickle.loads(store.get(key)) for key in keys]
 
 

@@ -157,7 +157,7 @@ def set_model_state_dict(model: Module, model_state_dict: dict[str, Any], *, opt
 
 
 def _by_names(model: Module, given: dict) -> dict[str, Any]:
-    """Return a state dict by names. Its given form may also map each submodule to the submodule's state dict."""
+    """Return a state dict by names. The deprecated form, which maps each submodule to its own state dict, is converted."""
     if not given or not isinstance(next(iter(given)), Module):
         return given
     warned.warn("Passing model_state_dict as a ``Dict[nn.Module, Dict[str, Any]]``is deprecated and will be removed in 2.5. If "
@@ -167,7 +167,10 @@ def _by_names(model: Module, given: dict) -> dict[str, Any]:
 
 
 def _distributed(given: dict[str, Any], targets: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
-    """Return whole tensors sharded as the model's are. The model's own entries stand for those that are not given."""
+    """Return whole tensors, sharded as the model's entries are.
+
+    The model's own entries take the place of missing ones, unless ``broadcast_from_rank0`` and ``strict`` are set.
+    """
     if not options.broadcast_from_rank0:
         return {**targets, **{k: _like(v, targets.get(k), 0) for k, v in given.items()}}
     sent = {k: (tuple(v.shape), v.dtype) if isinstance(v, Tensor) and v.dim() else v for k, v in given.items()}

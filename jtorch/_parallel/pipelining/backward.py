@@ -87,8 +87,8 @@ def _null_coalesce_accumulate(lhs: Tensor | None, rhs: Tensor | None) -> Tensor 
 
 # ---------------------------------------------------------------- backward in two parts: inputs, then weights
 #
-# The inputs' gradients are computed first. A parameter's branch may join the path from inputs to outputs. The gradient at
-# such a node is kept, and the branch is differentiated from there later.
+# The inputs' gradients are computed first. Where a parameter's branch joins the path from inputs to outputs, the gradient of
+# the node is kept. Later the branch is differentiated, beginning with this gradient.
 
 def _node_of(t: Tensor) -> Node | None:
     """Return the node that receives a tensor's gradient; None if the tensor requires none."""

@@ -94,7 +94,7 @@ class PipelineStage(_PipelineStageBase):
         return told
 
     def _places(self, metas: Metas) -> tuple[_RecvInfo, ...]:
-        """Return the places of one microbatch's inputs."""
+        """Return the source of each of one microbatch's inputs, with a receive buffer if it is another stage."""
         if self.is_first:
             return tuple([_RecvInfo(f"root_input_{i}", None, None, m, is_root_arg=True) for i, m in enumerate(metas)])
         before = self.stage_index - 1

@@ -70,7 +70,7 @@ def _detach(func: Any, args: tuple, kwargs: dict) -> Any:
 
 @handler("item", "__float__", "__int__", "__bool__", "tolist", "numpy", "__index__", "__complex__", "__array__", "is_nonzero")
 def _read(func: Any, args: tuple, kwargs: dict) -> Any:
-    """Run a function that reads values on whole tensors."""
+    """Call a function that reads elements, such as ``item``, on whole tensors."""
     from jtorch._parallel.full_tensor import full_tensors
     return func(*full_tensors(args), **kwargs)
 

@@ -32,7 +32,7 @@ def product(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @handler("linear")
 def linear_in_terms(func: Any, args: tuple, kwargs: dict) -> Any:
-    """Add a term of the bias on each rank, if the sum over features is split."""
+    """Compute ``linear`` with a bias if the features are split: each rank adds its term of the bias to its product."""
     x, weight, bias = args[0], argument(args, kwargs, 1, "weight"), argument(args, kwargs, 2, "bias")
     if not (isinstance(x, DTensor) and isinstance(weight, DTensor) and isinstance(bias, DTensor)):
         return NotImplemented

@@ -41,7 +41,7 @@ def _kind(name: str, x: DTensor) -> str | None:
 
 @rule("max", "min", "prod", "all", "any")
 def with_or_without_dim(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Return the rule of a reduction over all dims, or over one dim, which is not split, with indices."""
+    """Return the rule of a reduction over all dims, or over one dim, which is not split. max and min then give indices too."""
     given, name = dtensors(args, kwargs), func.__name__
     if len(given) != 1:
         from jtorch._parallel.rules.elementwise import elementwise

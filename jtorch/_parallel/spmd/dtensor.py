@@ -18,7 +18,7 @@ from jtorch.device import interned, of_mesh
 from jtorch.distributed.device_mesh import DeviceMesh
 from jtorch.tensor import Parameter, Tensor
 
-# Holds the function that runs calls with DTensors. The module ``calls``, which needs the class, sets it.
+# ``runner["run"]`` runs calls with DTensors. The module ``calls`` beside this file sets it, since it imports this file.
 runner: dict[str, Callable] = {}
 _AS_TENSORS = ("shape size stride ndim dim ndimension numel nelement is_contiguous __len__").split()
 

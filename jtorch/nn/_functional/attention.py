@@ -146,7 +146,7 @@ def attend(query: Any, key: Any, value: Any, embed_dim: int, num_heads: int, wei
                bool(need_weights and average), batch_first)
     made = _call(given, statics)
     out, w = made if need_weights else (made, None)
-    if batch_first:     # A view, as in PyTorch: functions like dropout draw numbers for it in the order of its memory.
+    if batch_first:     # A view, as in PyTorch: functions like dropout draw numbers in the order of the result's memory.
         out = out.transpose(0, 1)
     if batched:
         return out, w

@@ -207,7 +207,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
 
 
 def _of_torch(function: Any) -> Any:
-    """Return the function under the same name in ``torch``, which raises other errors."""
+    """Return ``function`` with the check and the errors of the function of the same name in ``torch``."""
     @functools.wraps(function)
     def checked(input: Tensor, p: float, train: bool, inplace: bool = False) -> Tensor:
         draw.check_dropout(p)

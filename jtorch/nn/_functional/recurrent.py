@@ -93,7 +93,7 @@ class Order:
 
 
 def _rounded(steps: int) -> int:
-    """Round ``steps`` up by less than a quarter."""
+    """Round ``steps`` up by less than a quarter, so that similar lengths share a compiled network."""
     unit = 1 << max(steps.bit_length() - 3, 0)
     return -(-steps // unit) * unit
 

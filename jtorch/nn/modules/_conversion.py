@@ -39,7 +39,7 @@ def convert(module: Any, name: str, fn: Callable[[Tensor], Tensor]) -> None:
 def _in_place(module: Any, name: str, param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
     with no_grad():
         new = fn(param)
-        # Classes with parameters of their own, such as DTensor, accept ``data`` on any device.
+        # Subclasses that define ``_as_parameter``, such as DTensor, accept ``data`` of any device.
         if new._as_parameter is None and (new.device.type == "meta") != (param.device.type == "meta"):
             _anew(module, name, param, new, fn)
             return

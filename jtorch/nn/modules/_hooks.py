@@ -94,7 +94,7 @@ def mark(handle: RemovableHandle, marks: dict, wanted: bool) -> None:
 
 
 def registered(hooks: OrderedDict, module: Any, name: str, given: Any) -> Any:
-    """Return ``given`` after the registration hooks."""
+    """Call the registration hooks, and return ``given`` or what the last hook put in its place."""
     for hook in hooks.values():
         new = hook(module, name, given)
         given = given if new is None else new

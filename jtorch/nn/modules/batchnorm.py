@@ -80,7 +80,7 @@ def _count(device: Any) -> Tensor:
     return tensor(0, dtype=int64, device=device)
 
 
-# All layers share this tensor. A Python 1 would be one more number that a program takes for each layer.
+# All layers share this tensor. With a Python 1, a compiled program would take one more number for each layer.
 _ONE = tensor(1, dtype=int64, device="cpu")
 
 

@@ -76,7 +76,7 @@ class MultiheadAttention(Module):
         columns = {"q_proj_weight": size, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
         made = {name: None if self._qkv_same_embed_dim else parameter(size, n, **place) for name, n in columns.items()}
         packed = {"in_proj_weight": parameter(3 * size, size, **place) if self._qkv_same_embed_dim else None}
-        both = {**packed, **made} if self._qkv_same_embed_dim else {**made, **packed}      # PyTorch's order
+        both = {**packed, **made} if self._qkv_same_embed_dim else {**made, **packed}      # PyTorch's order of parameters
         for name, weight in both.items():
             self.register_parameter(name, weight)
         self.register_parameter("in_proj_bias", parameter(3 * size, **place) if bias else None)
@@ -130,8 +130,8 @@ class MultiheadAttention(Module):
 
     def merge_masks(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
                     query: Any) -> tuple[Any, int | None]:
-        """Merge both masks; return the mask and its kind: None, 1 (padding only) or 2 (batch, heads, target,
-        source).
+        """Return both masks merged, and the kind of the result: None (no mask), 1 (the padding mask alone) or 2 (a mask of
+        shape (batch, heads, target, source)).
         """
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1

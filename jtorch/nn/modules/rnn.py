@@ -139,7 +139,7 @@ class RNNBase(_Recurrent):
     def _init_flat_weights(self) -> None:
         self._flat_weights: list[Any] = [getattr(self, name, None) for name in self._flat_weights_names]
 
-    # ``forward`` reads the weights anew, since they may have been replaced, even by tensors that are no parameters.
+    # PyTorch's name. ``forward`` calls it to read the weights again, since users may have replaced them, even by plain tensors.
     _update_flat_weights = _init_flat_weights
 
     def __setattr__(self, name: str, value: Any) -> None:

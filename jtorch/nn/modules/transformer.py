@@ -169,7 +169,7 @@ class TransformerEncoderLayer(_Layer):
 
 
 def _alike(padding: Any, attn: Any, x: Any) -> Any:
-    """Convert a bool padding mask to the other mask's dtype. The warning about different dtypes was given before."""
+    """Convert a bool padding mask to the dtype of ``attn``. ``check_mask`` has already warned about different dtypes."""
     if padding is None or attn is None or padding.dtype is attn.dtype or padding.is_floating_point():
         return padding
     return functions.zeros_like(padding, dtype=attn.dtype).masked_fill_(padding, -math.inf)

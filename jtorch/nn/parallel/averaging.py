@@ -58,7 +58,7 @@ class Averaging:
         return {n: p for n, p in self.module.named_parameters() if p.requires_grad and n not in self.parameters_to_ignore}
 
     def _ready(self, param: Tensor) -> None:
-        """Note that a parameter has its gradient; after the last parameter, average the gradients."""
+        """Record that a parameter has its gradient, and average the gradients once no others are expected."""
         if not self.require_backward_grad_sync:
             self._used_before.add(param)
         elif self._fixed is not None and param not in self._fixed:

@@ -115,7 +115,7 @@ class DistributedDataParallel(Module, Averaging):
         joins = self._join_config.enable and syncs
         if joins:
             Join.notify_join_context(self)
-            self.require_forward_param_sync = True      # Ranks without inputs take part in each iteration.
+            self.require_forward_param_sync = True      # ``WithoutInputs`` sets this too, so all ranks sync buffers.
         self._sync_buffers(self._latest(True) if joins else 0)
         made = self.module(*self._on_own_device(inputs), **self._on_own_device(kwargs))
         self.logger.iterations += syncs

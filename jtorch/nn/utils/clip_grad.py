@@ -43,7 +43,7 @@ def get_total_norm(tensors: Tensor | Iterable[Any], norm_type: float = 2.0, erro
 @no_grad()
 def clip_grads_with_norm_(parameters: Tensor | Iterable[Any], max_norm: float, total_norm: Tensor,
                           foreach: bool | None = None) -> None:
-    """Scale the gradients as clip_grad_norm_ does, where their norm is known.
+    """Scale the gradients as clip_grad_norm_ does, given their total norm.
 
     See torch.nn.utils.clip_grads_with_norm_.
     """
@@ -58,7 +58,7 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Any], max_norm: float, t
 @no_grad()
 def clip_grad_norm_(parameters: Tensor | Iterable[Any], max_norm: float, norm_type: float = 2.0,
                     error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
-    """Scale the gradients in place so that their common norm is at most ``max_norm``; returns what it was.
+    """Scale the gradients in place so that their total norm is at most ``max_norm``, and return the norm before.
 
     Raises RuntimeError for a norm that is not finite if ``error_if_nonfinite``, before it changes any gradient. See
     torch.nn.utils.clip_grad_norm_.

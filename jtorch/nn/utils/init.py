@@ -21,7 +21,7 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
     device = kwargs.pop("device", "cpu")
-    state = random.get_rng_state()      # PyTorch draws nothing, since it creates the module on meta.
+    state = random.get_rng_state()      # Restored below. PyTorch draws nothing, since it creates the module on meta.
     try:
         made = module_cls(*args, **kwargs, device=device)
     finally:

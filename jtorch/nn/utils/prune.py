@@ -142,7 +142,7 @@ class PruningContainer(BasePruningMethod):
 
 
 def _left(method: Any, t: Any, mask: Any) -> Any:
-    """Return the index of the elements that are not pruned yet, from which a method chooses."""
+    """Return the index of what a method chooses from: unpruned elements, channels with such elements, or (``global``) all."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
     everything = [slice(None)] * t.dim()

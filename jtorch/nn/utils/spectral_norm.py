@@ -59,7 +59,7 @@ class SpectralNorm:
                     for n in fn.reshape_weight_to_matrix(weight).shape)
         delattr(module, name)
         module.register_parameter(f"{name}_orig", weight)
-        setattr(module, name, weight.data)      # The attribute, which is no parameter, exists before the first forward.
+        setattr(module, name, weight.data)      # A plain attribute, so that the name exists before the first forward.
         module.register_buffer(f"{name}_u", u)
         module.register_buffer(f"{name}_v", v)
         module.register_forward_pre_hook(fn)

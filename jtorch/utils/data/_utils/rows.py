@@ -24,9 +24,9 @@ from jtorch.utils.data.dataset import Subset, TensorDataset
 def stacked(batch: Sequence[Tensor], always: bool) -> Tensor | None:
     """Return the tensors stacked along a new first dim, or None if ``torch.stack`` has to do it.
 
-    That is the case where it would raise, where gradients flow, on accelerators, under JAX transformations, and where the
-    tensors come from calls of the current trace, which then continues with the stack. With ``always`` such a trace ends
-    instead.
+    Return None if ``torch.stack`` would raise, if gradients flow, on accelerators and under JAX transformations. Return None
+    also for tensors that are deferred in the current trace, so that ``torch.stack`` continues the trace. With ``always`` the
+    trace ends instead.
     """
     aval = storage.aval_of(batch[0])
     if aval.traced or aval.device is not CPU:

@@ -68,8 +68,8 @@ class Names:
 class _Rules:
     """Rules of pickling, mixed into a pickler.
 
-    ``main`` says whether the pickle refers to ``__main__``. ``held`` collects the arrays whose files are kept; None if none
-    may be.
+    ``main`` says whether the pickle refers to ``__main__``. ``held`` collects the arrays whose files are kept. If it is
+    None, no files are kept.
     """
 
     main = False
@@ -161,8 +161,9 @@ def _is_whole_file(array: np.memmap) -> bool:
 def dumps(obj: Any, names: Names | None, by_value: bool = False, held: list | None = None) -> tuple[Any, bool]:
     """Pickle an object: return what ``loads`` takes, and whether the pickle refers to ``__main__``.
 
-    With ``held``, large tensors are sent by files that last as long as the arrays that are added to it, so they can be sent
-    again. ``by_value`` sends classes and functions of ``__main__`` and lambdas as code, which needs cloudpickle.
+    With ``held``, large tensors are sent by files, and their arrays are added to ``held``. A file lasts as long as its array,
+    so that the tensor can be sent again. ``by_value`` sends classes and functions of ``__main__`` and lambdas as code, which
+    needs cloudpickle.
     """
     text = io.BytesIO()
     buffers: list[memoryview] = []
