@@ -252,7 +252,7 @@ class _Redistribution:
                 self.now[i] = self.wanted[i]
 
     def share(self) -> None:
-        """Turn replicated tensors into terms of a sum, where Partial is wanted."""
+        """Turn replicated tensors into terms of a reduction, where Partial is wanted."""
         for i, p in enumerate(self.wanted):
             if isinstance(p, Partial) and self.now[i] != p:
                 if not isinstance(self.now[i], Replicate):

@@ -24,7 +24,7 @@ AVAILABLE = ("cpu", "cuda", "ipu", "xpu", "maia", "xla", "mps", "hpu", "mtia", "
 
 
 class _State(threading.local):
-    """Thread-local state."""
+    """The state of autocast in one thread."""
 
     def __init__(self) -> None:
         self.dtypes: dict[str, dtypes.dtype] = {d: dtypes.bfloat16 if d in _BFLOAT16 else dtypes.float16 for d in AVAILABLE}

@@ -220,7 +220,7 @@ def vhp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
     """Return (output, vᵀH) of a function that returns one number. See torch.autograd.functional.vhp.
 
     Args:
-        func: a function of Tensors that returns a Tensor or a tuple of them.
+        func: a function of Tensors that returns a Tensor with one element.
         inputs (Tensor or tuple of Tensors): the arguments, floating or complex, any shapes.
         v (Tensor or tuple of Tensors): the vector, of the inputs' shapes; optional for one input of one element.
         create_graph (bool): whether to record the computation, so that the result can be differentiated.
@@ -254,7 +254,7 @@ def hvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
     """Return (output, Hv) of a function that returns one number; vhp is cheaper. See torch.autograd.functional.hvp.
 
     Args:
-        func: a function of Tensors that returns a Tensor or a tuple of them.
+        func: a function of Tensors that returns a Tensor with one element.
         inputs (Tensor or tuple of Tensors): the arguments, floating or complex, any shapes.
         v (Tensor or tuple of Tensors): the vector, of the inputs' shapes; optional for one input of one element.
         create_graph (bool): whether to record the computation, so that the result can be differentiated.
@@ -301,14 +301,14 @@ def jacobian(func: Callable, inputs: Tensors, create_graph: bool = False, strict
         inputs (Tensor or tuple of Tensors): the arguments, floating or complex, any shapes.
         create_graph (bool): whether to record the computation, so that the result can be differentiated.
         strict (bool): whether an output that does not depend on an input is an error instead of zero.
-        vectorize (bool): accepted, see above.
+        vectorize (bool): required for forward mode; without effect in reverse mode.
         strategy (str): "reverse-mode" or "forward-mode".
 
     Returns:
         a Tensor of shape output + input; for tuples a tuple (of tuples).
 
     Raises:
-        RuntimeError: with ``strict``, where an output does not depend on an input; shapes of ``v`` that do not fit.
+        RuntimeError: with ``strict``, where an output does not depend on an input.
         TypeError: inputs or outputs that are no Tensors.
 
     Example::
@@ -388,18 +388,18 @@ def hessian(func: Callable, inputs: Tensors, create_graph: bool = False, strict:
     """Return the Hessian of a function that returns one number. See torch.autograd.functional.hessian.
 
     Args:
-        func: a function of Tensors that returns a Tensor or a tuple of them.
+        func: a function of Tensors that returns a Tensor with one element.
         inputs (Tensor or tuple of Tensors): the arguments, floating or complex, any shapes.
         create_graph (bool): whether to record the computation, so that the result can be differentiated.
         strict (bool): whether an output that does not depend on an input is an error instead of zero.
-        vectorize (bool): accepted; rows are computed one by one.
-        outer_jacobian_strategy (str): accepted.
+        vectorize (bool): required for forward mode; without effect in reverse mode.
+        outer_jacobian_strategy (str): "reverse-mode" or "forward-mode", for the Jacobian of the gradient.
 
     Returns:
         a Tensor of shape input + input; for a tuple of inputs a tuple of tuples.
 
     Raises:
-        RuntimeError: with ``strict``, where an output does not depend on an input; shapes of ``v`` that do not fit.
+        RuntimeError: with ``strict``, where an output does not depend on an input.
         TypeError: inputs or outputs that are no Tensors.
 
     Example::

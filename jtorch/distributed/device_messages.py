@@ -45,8 +45,8 @@ class Messages:
 
     def __init__(self, connections: Connections, transport: Transport):
         self._connections, self._transport, self._rank = connections, transport, connections.rank
-        self._posted: dict[tuple[int, str], deque[_Message]] = {}       # By the other rank and the message's key.
-        self._announced: dict[tuple[int, str], deque[str]] = {}     # What higher ranks have posted.
+        self._posted: dict[tuple[int, str], deque[_Message]] = {}       # Maps (other rank, key) to this rank's messages.
+        self._announced: dict[tuple[int, str], deque[str]] = {}     # Maps (higher rank, key) to what that rank has posted.
         self._lock = threading.RLock()
 
     def post(self, pg: Any, tensor: Tensor, peer: int, tag: int, sends: bool) -> Future:
@@ -88,7 +88,7 @@ class Messages:
             self.run_until(lambda: not any(self._posted.values()), seconds)
 
     def try_now(self) -> None:
-        """Move the messages that the other ranks wait for already."""
+        """Move the messages that both ranks have posted already."""
         with self._lock:
             self._step(time.monotonic() + _POLL)
 

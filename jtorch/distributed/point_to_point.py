@@ -38,7 +38,7 @@ def _purpose(pg: ProcessGroup, tag: int) -> str:
 
 
 def _peer(pg: ProcessGroup, rank: int | None, group_rank: int | None, what: str) -> int:
-    """Return the global rank of the peer."""
+    """Return the global rank of the peer; ValueError if the peer is this process."""
     at = collectives._group_rank_of(pg, rank, group_rank, what)
     if at == pg.rank():
         side = "destination" if what == "dst" else "source"

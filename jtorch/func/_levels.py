@@ -26,8 +26,8 @@ def tracking() -> bool:
 def recording(tree: Any = (), grad: bool = True) -> Iterator[None]:
     """Record the calls in this block, or with ``grad=False`` do not, whatever the grad and inference modes outside are.
 
-    The graph outlasts the transform only if calls are recorded outside and a tensor in ``tree`` requires a gradient. A graph
-    that does not outlast the transform may contain inference tensors.
+    If calls are recorded outside and a tensor in ``tree`` requires a gradient, the graph can outlast the transform. Otherwise
+    it may contain inference tensors.
     """
     lasts = tracking() and any([isinstance(t, Tensor) and t.requires_grad for t in flatten(tree)[0]])
     before = mode.grad, mode.inference, mode.transformed

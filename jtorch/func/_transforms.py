@@ -51,7 +51,7 @@ def put(args: tuple, argnums: Any, new: Any) -> tuple:
 
 
 def split_aux(out: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
-    """(output, aux) of what a function has returned."""
+    """Return (output, aux) from what a function has returned; aux is None without ``has_aux``."""
     if not has_aux:
         return out, None
     if not (isinstance(out, tuple) and len(out) == 2):

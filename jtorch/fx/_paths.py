@@ -99,7 +99,7 @@ def qualified_name(f: Any) -> str:
     return f"{module.replace('torch._ops', 'torch.ops')}.{name}"
 
 def _lambda_source(f: Callable) -> str:
-    """Return the source of a lambda, which PyTorch puts into the error that follows, since a lambda has no name."""
+    """Return the source of a lambda's statement up to the first ``=``, which PyTorch uses in place of a name."""
     import inspect
     try:
         return inspect.getsource(f).split("=")[0].strip()

@@ -65,7 +65,7 @@ class _Tracer(Tracer):
         self.inputs, self.through = inputs, through
 
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
-        """Return whether a module contains no split points."""
+        """Return whether a module contains no split points. With a split policy, decide as ``Tracer`` does."""
         return super().is_leaf_module(m, module_qualified_name) if self.through is None else m not in self.through
 
     def create_args_for_root(self, root_fn: Callable, is_module: bool, concrete_args: Any = None) -> tuple[Callable, list]:

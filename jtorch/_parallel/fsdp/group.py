@@ -136,7 +136,7 @@ class ParameterGroup:
             own.copy_(p.cut(p.rows(local_of(p.sharded).detach().to(own.dtype))[rank]))
 
     def reduce(self, grads: list[Tensor | None]) -> list[Tensor | None]:
-        """Return this rank's shards of the mean of all ranks' gradients."""
+        """Return this rank's shards of the ranks' summed gradients, divided by the number of ranks or by ``divide_factor``."""
         used = [i for i, g in enumerate(grads) if g is not None]
         made: list[Tensor | None] = [None] * len(grads)
         for kind in dict.fromkeys([self._reduced_in(grads[i]) for i in used]):

@@ -116,8 +116,8 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """A pass in which workers load batches ahead; with persistent workers, several passes.
 
-    Tasks are numbered in the order of sending, and their batches are returned in that order. ``_tasks`` maps the number of
-    each open task to its worker, or to ``_Done`` with the data if the data came before its turn.
+    Tasks are numbered in the order of sending. Their batches are returned in that order, unless ``in_order`` is False.
+    ``_tasks`` maps the number of each open task to its worker, or to ``_Done`` with the data if the data came before its turn.
     """
 
     _shutdown = True

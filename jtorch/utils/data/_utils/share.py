@@ -153,7 +153,7 @@ def _of_file(path: str, shape: tuple[int, ...], dtype: np.dtype) -> storage.Stor
 
 
 def _is_whole_file(array: np.memmap) -> bool:
-    """Return whether an array maps a whole file, so that another process can open it too."""
+    """Return whether an array is a memmap itself, not a part of one, so that another process can open the same file."""
     return isinstance(array.base, mmap.mmap) and array.filename is not None and (
         array.flags.c_contiguous or array.flags.f_contiguous)
 

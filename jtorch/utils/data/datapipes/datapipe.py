@@ -124,7 +124,7 @@ class _MapDataPipeSerializationWrapper(_DataPipeSerializationWrapper, MapDataPip
 
 
 class functional_datapipe:  # noqa: N801
-    """A class decorator that gives pipes a method that creates one of the class. See torch.utils.data."""
+    """A class decorator that gives pipes a method which creates an instance of the class. See torch.utils.data."""
 
     def __init__(self, name: str, enable_df_api_tracing: bool = False):
         self.name = name
