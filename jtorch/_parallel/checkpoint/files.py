@@ -75,7 +75,7 @@ class FileSystemWriter:
         return places
 
     def finish(self, metadata: Metadata, places: list[list[tuple[Any, _StorageInfo]]]) -> None:
-        """Replace ``.metadata``, and delete the files that only the previous one named."""
+        """Replace ``.metadata``, and delete the ``.distcp`` files of earlier saves that it no longer names."""
         metadata = replace(metadata, version="1.0.0", storage_data={index: info for rank in places for index, info in rank},
                            storage_meta=StorageMeta(str(self.path), self.save_id))
         with replacing(str(self.path / METADATA)) as file:

@@ -97,7 +97,7 @@ def _split_tensor(whole: Tensor, spec: TensorChunkSpec, num_chunks: int) -> Sequ
 
 
 def _most_chunks(value: Any, spec: Any, wanted: int) -> int:
-    """Return the number of chunks into which a value can be split, at most ``wanted``."""
+    """Return the greatest number of chunks into which a value can be split, or ``wanted`` if there is no limit."""
     if spec is _Replicate or isinstance(spec, _Replicate):
         return wanted
     if not isinstance(value, (Tensor, BlockMask)):

@@ -182,7 +182,7 @@ class _PipelineStageBase(_Transfers, ABC):
         run_backward(self.submod, left, last_backward)
 
     def scale_grads(self, grad_scale_factor: int) -> None:
-        """Divide the parameters' gradients, once a step, by the number of microbatches if the loss is a mean."""
+        """Divide the parameters' gradients by a factor: the number of microbatches if the loss is a mean, else 1."""
         if grad_scale_factor != 1:
             for p in self.submod.parameters():
                 if p.grad is not None:

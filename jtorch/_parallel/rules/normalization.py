@@ -49,7 +49,7 @@ def loss_parallel() -> Iterator[None]:
 
 @handler("cross_entropy", "nll_loss")
 def loss_of_classes(func: Any, args: tuple, kwargs: dict) -> Any:
-    """Compute the loss of each element on shards, and its mean over the elements that are not ignored."""
+    """Compute the loss of each element on shards, then reduce; a mean is over the elements that are not ignored."""
     x, target = args[0], argument(args, kwargs, 1, "target")
     reduction = argument(args, kwargs, 6, "reduction", default="mean")
     ignored = argument(args, kwargs, 4, "ignore_index", default=-100)

@@ -34,14 +34,17 @@ def reduction(func: Any, args: tuple, kwargs: dict) -> Rule:
 
 
 def _kind(name: str, x: DTensor) -> str | None:
-    """Return the reduction that combines the terms; None if it has no gradient and one is needed."""
+    """Return the reduction that combines the ranks' results of an op; None if it has no gradient, but ``x`` needs one."""
     kind = _SUMS[name]
     return kind if kind in ("sum", "avg") or not (x.requires_grad and is_grad_enabled()) else None
 
 
 @rule("max", "min", "prod", "all", "any")
 def with_or_without_dim(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Return the rule of a reduction over all dims, or over one dim, which is not split. max and min then give indices too."""
+    """Return the rule of a reduction over all dims, or over one dim, which is not split.
+
+    Over one dim, max and min also return indices. With two tensors, max and min are elementwise.
+    """
     given, name = dtensors(args, kwargs), func.__name__
     if len(given) != 1:
         from jtorch._parallel.rules.elementwise import elementwise

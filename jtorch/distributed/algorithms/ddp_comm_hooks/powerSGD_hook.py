@@ -93,7 +93,7 @@ class PowerSGDState:
         before, after = self.total_numel_before_compression, self.total_numel_after_compression
         return before / after if after else 0, before, after
 
-    # ------------------------------------------------------------ a bucket, in the order of a backward
+    # ------------------------------------------------------------ steps of compressing a bucket
 
     def _count_sent(self, bucket: Any, before: int, after: int) -> None:
         """Add to the compression statistics, and log them every ``compression_stats_logging_frequency`` backwards."""
