@@ -531,7 +531,7 @@ e: builtins.float
 def eig(*args: Any, **kwargs: Any) -> Any:
     """RuntimeError: PyTorch has removed it for torch.linalg.eig."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
-    """Do nn.functional.embedding with torch.embedding's arguments; ``padding_idx`` -1 means None."""
+    """Return nn.functional.embedding for torch.embedding's arguments; ``padding_idx`` -1 means None."""
 def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: builtins.bool = False, mode: builtins.int = 0, sparse: builtins.bool = False, per_sample_weights: Tensor | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the sums, means or maxima of bags; and the bag of each index, the bags' sizes, and the maxima's rows."""
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: builtins.float, norm_type: builtins.float) -> Tensor:

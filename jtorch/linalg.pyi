@@ -62,7 +62,7 @@ def ldl_factor_ex(A: Tensor, *, hermitian: builtins.bool = False, check_errors: 
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """Return X of AX = B from linalg.ldl_factor's result. See torch.linalg.ldl_solve."""
 def lstsq(A: Tensor, B: Tensor, rcond: builtins.float | None = None, *, driver: builtins.str | None = None) -> linalg_lstsq_result:
-    """Return X that makes AX - B least; which other results are not empty depends on the driver. See torch.linalg.lstsq."""
+    """Return X that minimizes AX - B. The driver decides which other results are empty. See torch.linalg.lstsq."""
 def lu(A: Tensor, *, pivot: builtins.bool = True, out: Sequence[Tensor] | None = None) -> linalg_lu_result:
     """Return P, L and U of A = PLU. See torch.linalg.lu."""
 def lu_factor(A: Tensor, *, pivot: builtins.bool = True, out: Sequence[Tensor] | None = None) -> linalg_lu_factor_result:
@@ -84,7 +84,7 @@ def matrix_rank(input: Any, *, tol: Any = None, atol: Any = None, rtol: Any = No
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Return the product of two or more matrices, in the order that costs least. See torch.linalg.multi_dot."""
 def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """Return a vector's or a matrix's norm, by how many dims there are. See torch.linalg.norm."""
+    """Return a vector's or a matrix's norm, depending on the number of dims. See torch.linalg.norm."""
 def pinv(input: Any, *, atol: Any = None, rtol: Any = None, hermitian: Any = False, out: Tensor | None = None) -> Any:
     """Return the Moore-Penrose inverse. See torch.linalg.pinv."""
 def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: Sequence[Tensor] | None = None) -> linalg_qr_result:

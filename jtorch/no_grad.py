@@ -29,7 +29,7 @@ class _Mode(threading.local):
         self.special = bool(self.anomaly or self.on_node is not None or self.mutation_allowed)
 
 
-mode = current = _Mode()        # It has two names because some parameters are called mode.
+mode = current = _Mode()        # ``current`` is for functions with a parameter called mode.
 
 
 def _other_modes() -> list[tuple[Callable[[], Any], Callable[[Any], None]]]:
@@ -255,6 +255,6 @@ class inference_mode(_Context):
 
 
 _in_c = speedups.connect(globals(), "mode")
-# KeyboardInterrupt on entry to a Python function could skip the restore. The C function cannot be interrupted.
+# A KeyboardInterrupt on entry to a Python ``__exit__`` could leave the mode unrestored. The C function cannot be interrupted.
 if _in_c is not None:
     no_grad.__exit__ = set_grad_enabled.__exit__ = _in_c       # type: ignore[method-assign]

@@ -42,7 +42,8 @@ class Storage:
 
     __slots__ = ("__dict__", "__weakref__", "aval", "generation", "has_separate_version", "saved", "value", "version")
 
-    permuted: Any = None    # (value, dims from slowest to fastest): the content until memory order is needed
+    # (value in the tensor's shape, its dims from slowest to fastest). Has the content until somebody needs it in memory order.
+    permuted: Any = None
     host: Any = None        # the NumPy array that is the content while NumPy arrays share the memory
     # The dims of the last ``permuted``. A write to a view with this order makes the content ``permuted`` again.
     order: Any = None
@@ -224,7 +225,7 @@ def of_memory(aval: Aval, array: np.ndarray) -> Storage:
     return s
 
 
-_ONLY_HERE = 2      # references: the storage's and getrefcount's argument
+_ONLY_HERE = 2      # the reference count of what only the storage holds: the storage's reference and getrefcount's argument
 
 
 def copied(before: Value | None, aval: Aval, array: np.ndarray) -> Value:
@@ -248,7 +249,7 @@ def _are_equal(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 class VersionCounter:
-    """The version of a tensor that shares memory but not the version, such as ``x.data``."""
+    """The version of a tensor that shares memory, but no version, with other tensors, such as ``x.data``."""
 
     __slots__ = ("version",)
 
@@ -257,7 +258,10 @@ class VersionCounter:
 
 
 class SavedTensorRef:
-    """The version counter and geometry of a tensor saved for backward. A tensor that shows its whole storage needs none."""
+    """The version counter and geometry of a tensor saved for backward.
+
+    A tensor that shows its whole storage and has neither a base nor its own counter is represented by the storage.
+    """
 
     __slots__ = ("counter", "storage", "tensor", "view")
 
@@ -270,7 +274,7 @@ class SavedTensorRef:
         return self.counter.version
 
 
-# Maps each storage with untracked writes that nodes may have saved to the number of backwards since the last such write.
+# Maps each storage that nodes may have saved, and that had an untracked write, to the number of backwards since that write.
 untracked_writes: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
 # Storages that ``t.data = other`` has replaced, with a weak reference to ``t``.
 abandoned: weakref.WeakKeyDictionary[Storage, weakref.ref] = weakref.WeakKeyDictionary()

@@ -50,7 +50,7 @@ class Node:
         'MulBackward0'
     """
 
-    hooks: Any = None           # each of these three attributes is a dict once such a hook is registered
+    hooks: Any = None           # ``hooks``, ``prehooks`` and ``tensor_hooks`` become dicts with the first hook of their kind
     prehooks: Any = None
     tensor_hooks: Any = None
     watched = False             # True once a hook was registered
@@ -135,13 +135,13 @@ _holding_nothing: weakref.WeakSet = weakref.WeakSet()
 
 
 class _Detached:
-    """The version counter of a saved tensor that ``detach_`` has detached since. Its version matches no saved version."""
+    """The version counter of a saved tensor that ``detach_`` has detached since. Its version differs from that in ``DETACHED``."""
 
     version = 1
 
 
 DETACHED = (_Detached(), 0)
-# Maps each node to its outputs, by number, that ``detach_`` has detached.
+# Maps a node to those of its outputs that ``detach_`` has detached: {output number: weak reference to the tensor}.
 detached: weakref.WeakKeyDictionary[Node, dict[int, weakref.ref]] = weakref.WeakKeyDictionary()
 
 
@@ -175,7 +175,7 @@ class OpNode(Node):
         self.call, self.raw_edges, self.versions = call, edges, versions
         if versions:
             count_saved(versions, 1)
-        self.saved = saved              # None once they are freed
+        self.saved = saved              # None once the values are freed
         self.seq = sequence()
         self.watched, self.result = False, None
 
@@ -218,7 +218,7 @@ class OpNode(Node):
         return [next(found) if n else None for n in needs]
 
     def _is_dual(self, grads: dict) -> bool:
-        """Return whether a saved value or a gradient has a forward gradient."""
+        """Return whether a saved value has tangents of forward mode, or a gradient is a tensor, which may have tangents."""
         return bool(tangents.of_saved(self)) or any([g.__class__ is not Value for g in grads.values()])
 
     def _with_history(self, call: Call, grads: dict) -> list:
@@ -481,7 +481,7 @@ class AccumulateGrad(Node):
         check_is_leaf(t)
         if self.aval is not None:
             grad = fitted(grad, self.aval, self)
-        if not t._requires_grad:        # it did when the graph was made
+        if not t._requires_grad:        # the leaf required grad when the graph was made, but no longer does
             return []
         if late_bindings.aten is not None and late_bindings.aten.accumulate(t, grad, create_graph):
             return self._hooked()
@@ -594,7 +594,7 @@ def _copied(t, grad):
 
 
 def laid_out_like(t, grad, replaced: bool = False):
-    """Return a gradient with the strides of its leaf, if those are dense. ``replaced``: see ``AccumulateGrad``."""
+    """Return a gradient with the strides of its leaf, if those are dense. ``replaced``: ``leaf.data = other`` changed the leaf's shape."""
     if aval_of(grad).shape != aval_of(t).shape:
         return _in_new_shape(t, grad, replaced)
     view = t._view
@@ -610,7 +610,8 @@ def _in_new_shape(t, grad, replaced: bool):
     size, stride, _ = geometry_of(t)
     have = aval_of(grad)
     strides = contiguous_strides(have.shape)
-    # The leaf has no strides for further dims of the gradient, so after ``replaced`` only dims of size 1 match.
+    # After ``leaf.data = other`` the gradient may have more dims than the leaf. These have no stride to compare, so they must
+    # have size 1.
     theirs = (*(stride or (1,)), *[None] * len(strides)) if replaced else stride
     alike = [n == 1 or a == b for n, a, b in zip(have.shape, strides, theirs, strict=False)]
     if not is_dense(size, stride) or all(alike):

@@ -21,7 +21,7 @@ class _Missing:
 
 
 MISSING = _Missing()
-GUARD = "_by_name_only"     # a parameter of generated functions: it is set if a call gives too many positional arguments
+GUARD = "_by_name_only"     # a parameter of generated functions that receives the first positional argument too many
 NUMPY_NAMES = {"input": ("x", "a", "x1"), "other": ("x2",), "dim": ("axis",), "keepdim": ("keepdims",),
                "split_size_or_sections": ("split_size",)}       # Tensor.split calls this parameter split_size
 OTHER_NAMES_OF_STATICS = {"axis", "keepdims", "split_size"}

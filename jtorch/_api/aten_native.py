@@ -83,7 +83,7 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
 
 
 def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest: Any, **named: Any):
-    """Do what native_batch_norm does. The running statistics may be omitted."""
+    """Return native_batch_norm. The running statistics may be omitted."""
     statistics = (None, None) if len(rest) + len(named) == 3 else ()
     return native_batch_norm(input, weight, bias, *statistics, *rest, **named)
 

@@ -860,7 +860,7 @@ def _segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | Non
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     """Return the derivative of a standard gamma sample ``output`` by its concentration ``input``. See torch._standard_gamma."""
 def _upsample_bilinear2d_aa(input: Tensor, output_size: Sequence[builtins.int] | None, align_corners: builtins.bool, scales_h: builtins.float | Sequence[builtins.float] | None = None, scales_w: builtins.float | None = None, *, scale_factors: Sequence[builtins.float] | None = None) -> Tensor:
-    """Do interpolate(mode="bilinear", antialias=True) with a size and, possibly, scales that differ from the sizes' ratio."""
+    """Return interpolate(mode="bilinear", antialias=True) for a size and perhaps scales that differ from the sizes' ratio."""
 def _weight_norm(v: Tensor, g: Tensor, dim: builtins.int = 0) -> Tensor:
     """Return the direction of ``v`` with the lengths ``g``. See torch._weight_norm."""
 def absolute_(input: Tensor) -> Tensor:

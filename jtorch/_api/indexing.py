@@ -382,7 +382,7 @@ def _bound(x: Any) -> int:
 # ---------------------------------------------------------------- writing
 
 def setitem(t: Tensor, index: Any, value: Any) -> None:
-    """Do ``t[index] = value``."""
+    """Write ``value`` to ``t[index]``."""
     if index.__class__ is int and isinstance(value, Tensor) and _is_row(t, index, value):
         check_inplace(value, tracked=False, once=False)
         storage.count_write(value)      # the row keeps its elements, so the write only counts as a new version
@@ -627,7 +627,7 @@ def copy_(target: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 
 def _copied_onto_itself(target: Tensor, src: Tensor) -> Tensor:
-    """Do ``copy_`` of the same elements, which changes only history and version."""
+    """Do the work of ``copy_`` for a source with the target's elements. Only history and version change."""
     tracked = mode.grad and (requires_grad(target) or requires_grad(src))
     check_inplace(target, tracked, once=False)
     if not (tracked and storage.aval_of(target).is_inexact):

@@ -37,7 +37,7 @@ state = _State()
 
 
 def disabled(cls: type, types: Iterable[type], func: Callable, args: tuple = (), kwargs: dict | None = None) -> Any:
-    """Do what ``torch._C._disabled_torch_function_impl`` does: call ``func`` without asking classes."""
+    """Call ``func`` without asking classes, as ``torch._C._disabled_torch_function_impl`` does."""
     with switched_off():
         return func(*args, **(kwargs or {}))
 
@@ -159,7 +159,7 @@ def _as_called(func: FunctionType, given: dict[str, Any]) -> tuple[tuple, dict]:
     spelled = ""        # the parameter whose values were given as separate arguments
     for p in parameters_of(as_written(func)).values():
         value = given[p.name]
-        # The value of another name of a parameter is under the parameter's main name.
+        # An argument given under another name, such as ``axis`` for ``dim``, is also in ``given`` under the main name.
         if p.name == GUARD or p.name in OTHER_NAMES_OF_STATICS:
             by_name = True
         elif p.kind is p.VAR_POSITIONAL:

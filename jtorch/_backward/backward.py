@@ -49,7 +49,7 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
     """Walk the graph from ``roots`` (node, output number, gradient).
 
     Without ``captures`` every reachable leaf accumulates. With ``captures``, only paths to these edges are walked, and the
-    gradients of the edges are returned. ``accumulate``: leaves among them accumulate too.
+    gradients of the edges are returned. ``accumulate``: leaves among the edges accumulate too.
     """
     if untracked_writes.on_host or storage.untracked_writes or storage.abandoned:
         untracked_writes.refresh([r[0] for r in roots], create_graph)
@@ -61,7 +61,7 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
     learner = None
     if len(roots) == 1:
         node, nr, grad = roots[0]
-        grad = tangents.value_unless_more(grad, as_value)       # before ``trace.state`` is read, since a view's value is a call
+        grad = tangents.value_unless_more(grad, as_value)       # first, since computing a view's value changes ``trace.state``
         roots, trace = [(node, nr, grad)], engine.current_at(grad) if grad.__class__ is Value else engine.current()
         if trace.mode is not EAGER and not trace.noting and grad.__class__ is Value:
             if _follow_known(trace, roots[0], retain_graph):
@@ -129,7 +129,7 @@ class GraphTask:
         return True
 
     def run(self) -> dict[Edge, Any]:
-        """Do the walk and return the captured gradients."""
+        """Walk the graph and return the captured gradients."""
         outer = running.task
         if outer is not None:
             self.depth = outer.depth + 1
@@ -276,7 +276,7 @@ def _in_another_thread(run: Callable[[], Any]) -> Any:
         except BaseException as error:
             made.append((None, error))
         finally:
-            own.restore()       # or the ended thread would stay counted in the number of threads with autocast on
+            own.restore()       # otherwise the ended thread would stay counted among the threads with autocast on
 
     thread = threading.Thread(target=contextvars.copy_context().run, args=(begin,))
     thread.start()
@@ -354,7 +354,7 @@ class PlainTask(GraphTask):
         return edges
 
     def run(self) -> dict[Edge, Any]:
-        """See GraphTask.run."""
+        """Walk the graph. Return an empty dict, since no gradients are captured."""
         super().run()
         return {}
 
@@ -450,7 +450,7 @@ def _accumulate(leaf: Any, grad: Value) -> None:
 # ---------------------------------------------------------------- known walks
 
 def _follow_known(trace: Any, root: tuple[Node, int, Any], retain_graph: bool) -> bool:
-    """Replay a known walk from this state and root. Return False if no known walk matches."""
+    """Replay a known walk that begins at the trace's state and at ``root``. Return False if no known walk matches."""
     node, nr, grad = root
     for walk in replay.known(trace.state, node, nr):
         if walk.after.hot and follow(walk, node, grad, trace, bool(retain_graph)):

@@ -163,7 +163,7 @@ def add_hook(t: Tensor, hook: Callable) -> hooks.RemovableHandle:
     """Register ``hook(grad)`` with the node that the tensor's gradient goes to."""
     if t._kept_hooks is not None:
         return hooks.RemovableHandle(t._kept_hooks, hook)
-    known = t._hooks_to_keep() is not None       # later hooks go to the dict of the first
+    known = t._hooks_to_keep() is not None       # a tensor with hooks gets no new node, so that its hooks stay together
     leaf_hooks = t._leaf_hooks = {} if t._leaf_hooks is None else t._leaf_hooks
     try:
         node = t._node if known else node_of(t)

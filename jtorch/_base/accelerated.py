@@ -16,7 +16,7 @@ def is_accelerated() -> bool:
 
 
 class _Tracing(threading.local):
-    """The purpose of what a thread traces."""
+    """What the JAX traces of a thread are for: a mesh, or other processes."""
 
     is_mesh = is_portable = False
 

@@ -11,7 +11,7 @@ from jtorch.device import as_device, canonical
 from jtorch.device import device as Device
 
 _STATE_OF_KEY = np.dtype([("seed", "<u8"), ("offset", "<i8")])      # the bytes of a CUDA generator's state
-_STEP = 4                                                           # PyTorch counts offsets in fours
+_STEP = 4                                                           # PyTorch's offsets are multiples of four
 
 
 class Generator:

@@ -66,7 +66,7 @@ MODULES = {
 }
 
 
-# Names of these modules that work: they say that the feature is absent.
+# Names that work in modules that are not built. They say that the feature is absent.
 _NO_DEVICES = {"is_available": lambda: False, "is_initialized": lambda: False, "device_count": lambda: 0}
 _ANSWERS: dict[str, dict[str, Any]] = {
     "mps": _NO_DEVICES,
@@ -76,7 +76,7 @@ _ANSWERS: dict[str, dict[str, Any]] = {
     "utils.cpp_extension": {"CUDA_HOME": None, "CUDNN_HOME": None, "HIP_HOME": None, "ROCM_HOME": None,
                             "SYCL_HOME": None, "IS_HIP_EXTENSION": False},
 }
-# Maps these modules to the names that work, and the package that has them. It is imported with the first of its names.
+# Maps a module to the names that work in it, and to the package that has them. Reading one of the names imports the package.
 _OBSERVERS = frozenset("""
     ObserverBase PlaceholderObserver UniformQuantizationObserverBase MinMaxObserver PerChannelMinMaxObserver
     default_weight_observer default_per_channel_weight_observer default_dynamic_quant_observer default_placeholder_observer
@@ -135,7 +135,7 @@ def _prefixes(module: str) -> list[str]:
 
 
 class NotBuilt(ModuleType):
-    """A PyTorch module that is not built. Every public name is a placeholder."""
+    """A PyTorch module that is not built. Its public names are placeholders, except those in ``_ANSWERS`` and ``BUILT``."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or (self.__name__, name) in _ABSENT:

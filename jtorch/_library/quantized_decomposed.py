@@ -284,7 +284,7 @@ class FakeQuantPerChannel(Function):
 @_operator("fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, "
            "int quant_max) -> Tensor")
 def fake_quant_per_channel(*args: Any) -> Tensor:
-    """Round as quantization for each index of a dim does."""
+    """Round a tensor as quantization with a scale and zero point for each index of a dim does."""
     return FakeQuantPerChannel.apply(*args)
 
 

@@ -35,7 +35,7 @@ class Walk:
             edges = [e and (met.setdefault(id(e[0]), len(met)), e[1]) for e in node.raw_edges]
             slots = [v.slot if v.__class__ is Value else None for v in saved]
             steps.append((node.call, met[id(node)], tuple(slots), tuple(edges)))
-        self.through = tuple([at for _, at, _, _ in steps])        # numbers of the nodes, in the order met
+        self.through = tuple([at for _, at, _, _ in steps])        # the number of each step's node; numbers count nodes as met
         self.leaves = tuple([(met[id(leaf)], value.slot) for leaf, value in leaves])    # (leaf's number, gradient's slot)
         self.steps, self.count = (root.slot, *steps), len(met)
         self._meet: Callable | None = None      # generated when Python first follows the walk

@@ -167,7 +167,7 @@ def _wrapped(out):
 
 
 def layout_of(c: Call, flat, shape: tuple) -> tuple:
-    """Return (strides,) or (strides, offset) of a result of this shape. C reads a pair as a contiguous result."""
+    """Return (strides,) or (strides, offset) of a result of this shape. For C a cached pair means a contiguous result."""
     tensors = [t for t in flat if t.__class__ not in NUMBER_TYPES]
     if c.op.layout.kept:
         size, stride, offset = geometry_of(tensors[0])

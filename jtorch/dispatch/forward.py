@@ -190,7 +190,7 @@ def _cast(change: Tensor, target: Tensor) -> Tensor:
 
 
 def switch(active: bool) -> None:
-    """Install or remove this module's functions in the late_bindings."""
+    """Install this module's functions in ``late_bindings``, or remove them."""
     late_bindings.forward = call if active else None
     calls.detour()
     late_bindings.forward_view = call_view if active else None

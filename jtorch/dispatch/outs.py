@@ -89,7 +89,7 @@ def _check_outs(op: Op, flat, outs: list) -> None:
 def _check_cast(c: Call, flat, outs: list) -> None:
     """Raise if PyTorch does not cast a result to the dtype of ``out``. Errors of shapes come before, errors of values after."""
     avals = tuple([value_aval(t) for t in flat])
-    if any([a.traced for a in avals]):      # a traced call has no kernel
+    if any([a.traced for a in avals]):      # a call on JAX tracers has no kernel
         return
     made: Sequence
     try:

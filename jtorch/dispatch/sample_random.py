@@ -34,7 +34,7 @@ _running = _Running()
 
 @contextlib.contextmanager
 def _inside_of(levels: tuple[tuple[Level | None, int, str], ...]) -> Iterator[None]:
-    """Draw in the block as inside of these ``vmap`` only."""
+    """Draw random numbers in the block as if only the ``vmap`` of these levels were running."""
     before, _running.levels = _running.levels, levels
     try:
         yield
@@ -51,7 +51,7 @@ def restricted(randomness: str, level: Level | None = None, size: int = 0) -> It
 
 @contextlib.contextmanager
 def _outside() -> Iterator[tuple[Level | None, int, str]]:
-    """Draw in the block as outside of the innermost ``vmap``. Raise RuntimeError if that forbids random numbers."""
+    """Draw random numbers in the block as outside of the innermost ``vmap``. Raise RuntimeError if that forbids them."""
     refuse()
     *others, innermost = _running.levels
     with _inside_of(tuple(others)):

@@ -77,7 +77,7 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
     if w.fills and not op.inplace.uniform and target._view is not None:
         fitted = merged(c, target, fitted)
     node = _node_of_write(w, args, out, fitted, name) if tracked and w.aval.is_inexact else None
-    del args        # so that the write can reuse the content's memory: a view's value may keep the content alive
+    del args        # ``args`` may keep the content alive, and then the write could not reuse its memory
     write_with_history(target, fitted, node)
     if op.saves.result and node is not None and node.call is c:
         save_result(node, saved_ref(target), out.aval)
@@ -100,7 +100,7 @@ def _update(c: Call, flat, target: Tensor) -> Tensor:
     except Exception as error:
         _raise_instead(c, flat, target, error)
         raise
-    del args        # as in ``call_inplace``
+    del args        # a value in ``args`` may keep the content alive, and then the write could not reuse its memory
     aval = storage.aval_of(target)
     out = out[0] if out.__class__ is list else out
     storage.write(target, out if out.aval is aval else fit(out, aval))
@@ -302,7 +302,7 @@ def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int 
 
 
 def _unlike_the_geometry(node: Node | None, end: Any) -> bool:
-    """Return whether the nodes from a view to its base change gradients in a way that their shared memory does not tell.
+    """Return whether the nodes from a view to its base change gradients in other ways than their geometries say.
 
     A hook may change them, or an ``as_strided`` may reach beyond its argument.
     """

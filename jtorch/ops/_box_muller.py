@@ -12,7 +12,7 @@ from jtorch._base import late_bindings
 from jtorch.ops import _libm as libm
 
 F = np.float32
-CHUNK = 1 << 16                     # numbers per chunk; temporaries of larger chunks leave the second-level cache
+CHUNK = 1 << 16                     # Numbers per chunk. The temporaries of a larger chunk do not fit into the L2 cache.
 
 
 def _wide(value: float) -> np.ndarray:
@@ -32,7 +32,7 @@ _LN2_HIGH, _LN2_LOW = F(0.693359375), F(-2.12194440e-4)
 _PI4_HIGH, _PI4_MIDDLE, _PI4_LOW = F(-0.78515625), F(-2.4187564849853515625e-4), _wide(-3.77489497744594108e-8)
 _SQRT_HALF_BITS = np.int32(0x3F3504F3)
 _STEP = F(2.0**-24)
-_EIGHT = np.dtype("V32")            # eight float32, moved as one element
+_EIGHT = np.dtype("V32")            # eight float32 as one element, which ``_join`` copies at once
 
 
 def normals32(integers: np.ndarray) -> np.ndarray:
@@ -59,7 +59,7 @@ def normals64(uniforms: np.ndarray) -> np.ndarray:
 
 
 def _join(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Interleave groups of eight float32."""
+    """Interleave two float32 arrays in groups of eight elements."""
     first, second = first.view(_EIGHT), second.view(_EIGHT)
     blocks = np.empty(2 * first.size, _EIGHT)
     blocks[0::2], blocks[1::2] = first, second

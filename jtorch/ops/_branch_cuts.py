@@ -36,7 +36,7 @@ def _change_of_arccosh(t, _, x):
 
 sqrt = _sided(jnp.sqrt, lambda re, im: (None, im), lambda t, r, x: t / (2 * r))
 arcsin = _sided(jnp.arcsin, lambda re, im: (re, im))
-# The derivative is written out, since JAX 0.12's has other signs.
+# arcsinh has a tangent of its own, since the tangent of JAX 0.12 differs from it in sign.
 arcsinh = _sided(jnp.arcsinh, lambda re, im: (re, im), lambda t, r, x: t * lax.rsqrt(x * x + 1))
 arccos = _sided(jnp.arccos, lambda re, im: (None, -im))
 arccosh = _sided(jnp.arccosh, lambda re, im: (None, im), _change_of_arccosh)

@@ -1,8 +1,7 @@
 """The autocast policy of each op: PyTorch's lists for the CPU and for accelerators, with jtorch's names of the ops.
 
-An op that PyTorch composes of listed ops has their policy. The lists follow PyTorch's, so they stay in one file. Each op's
-record takes its entry. A name without an op is an error once all ops
-are loaded (``Taxonomy``).
+An op that PyTorch composes of listed ops has the policy of these ops. The lists follow PyTorch's, so they stay in one file.
+Each op's record takes its entry. A name without an op is an error once all ops are loaded (``Taxonomy``).
 """
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from typing import Any
 from jtorch.ops.taxonomy import Taxonomy
 
 LOWER, FP32, WIDEST, REFUSED = "lower precision", "float32", "widest type", "refused"
-Policy = str | Callable[[Any, tuple, list], str | None]     # or a function of (op, template, tensors) that returns a policy
+Policy = str | Callable[[Any, tuple, list], str | None]     # a name, or a function (op, template, tensors) -> name or None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,7 +49,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     dim = _check_unique(input, dim)
     if dim is not None and input.shape[dim] == 0:
         return _chosen(input, np.zeros(0), np.zeros(0), return_inverse, return_counts)
-    wide = input.astype(np.float32) if input.dtype.kind == "V" else input      # NumPy sorts no bfloat16 with NaN
+    wide = input.astype(np.float32) if input.dtype.kind == "V" else input      # NumPy cannot sort bfloat16 arrays with NaN
     values, inverse, counts = np.unique(wide, return_inverse=True, return_counts=True, equal_nan=False, axis=dim)
     values = values.astype(input.dtype)
     inverse = inverse.reshape(input.shape if dim is None else -1)

@@ -65,14 +65,14 @@ def _evenly(t, x, r, axes):
 
 
 def of_polar(t, x, r):
-    """Return the tangent of polar, by distance and angle."""
+    """Return the tangent of polar for tangents of the distance and the angle."""
     size = jnp.abs(r).astype(r.dtype)
     direction = jnp.where(size == 0, 0, r / jnp.where(size == 0, 1, size))
     return jnp.broadcast_to(t[0], r.shape) * direction + jnp.broadcast_to(t[1], r.shape) * (1j * r).astype(r.dtype)
 
 
 def of_copysign(t, x, r, *rest):
-    """Return the tangent of copysign by the magnitude."""
+    """Return the tangent of copysign for a tangent of its first argument, the magnitude."""
     t, x = (t[0], x[0]) if isinstance(t, list) else (t, x)
     t, x = jnp.broadcast_to(t, r.shape), jnp.broadcast_to(x, r.shape)
     return t * jnp.where(x == 0, 0, r / jnp.where(x == 0, 1, x))
@@ -83,13 +83,13 @@ def _logsumexp(t, x, r, axes):
 
 
 def _prod(t, x, r, axes):
-    if not axes:        # PyTorch's backward does not read the result of a 0-dim tensor
+    if not axes:        # For a 0-dim tensor PyTorch's backward does not read the result.
         return t
     zero = x == 0
     filled = jnp.where(zero, 1, x)
     zeros, product = jnp.sum(zero, axes, keepdims=True), jnp.prod(filled, axes, keepdims=True)
     exact = jnp.where(zero, jnp.where(zeros == 1, product, 0), jnp.where(zeros == 0, product / filled, 0))
-    return jnp.sum(t * jnp.where(jnp.any(zero), exact, r / filled), axes)       # the result is not used if there are zeros
+    return jnp.sum(t * jnp.where(jnp.any(zero), exact, r / filled), axes)       # the result counts only without zeros
 
 
 def of_norm(t, x, r, p="fro", dim=None, keepdim=False, *rest):
@@ -123,7 +123,7 @@ def of_sgn(t, x, r, *rest):
 
 def of_std(t, x, r, dim=None, unbiased=None, keepdim=False, correction=None, *rest):
     """Return the tangent of std, by the deviation from the mean."""
-    if isinstance(dim, bool):       # std(unbiased)
+    if isinstance(dim, bool):       # the overload std(unbiased)
         dim, unbiased = None, dim
     axes = check.wrap_dims(dim, x.ndim)
     count = math.prod([x.shape[d] for d in axes])
@@ -134,7 +134,7 @@ def of_std(t, x, r, dim=None, unbiased=None, keepdim=False, correction=None, *re
 
 
 def of_hypot(t, x, r):
-    """Return the tangent of hypot by both sides."""
+    """Return the tangent of hypot for tangents of both arguments."""
     return sum(jnp.broadcast_to(change, r.shape) * (jnp.broadcast_to(a.astype(r.dtype), r.shape) / r)
                for change, a in zip(t, x, strict=True))
 

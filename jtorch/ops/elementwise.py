@@ -122,7 +122,7 @@ def _modulo_whole(a, b):
     return _with_sign_of(b, _rest_whole(a, b))
 
 
-# Maps these functions, by name, to the host's operations.
+# Maps the names of functions that stay single calls (``by_name``) to the operations by which the host computes them.
 ON_HOST = {_divided_exactly.__name__: "div", _divided_whole.__name__: "div", _rest_whole.__name__: "rem",
            _modulo_whole.__name__: "mod", promotion.TRUNCATION: promotion.TRUNCATION}
 

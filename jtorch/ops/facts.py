@@ -39,7 +39,7 @@ class Saves:
     takes: tuple[int, ...] = (1,)
     anything: bool = field(init=False)
     everything: bool = field(init=False)
-    result: bool = field(init=False)        # the result, alone or with the inputs
+    result: bool = field(init=False)        # the node saves the result, alone or with the inputs
     result_only: bool = field(init=False)
     both: bool = field(init=False)
 
@@ -152,7 +152,7 @@ class Memory:
     checks_first: Callable | None = None
 
 
-INPUTS, NO_INPLACE, WITH_OUT, ANY_MEMORY = Saves(), InPlace(form=False), Out(form=True), Memory()      # the usual defaults
+INPUTS, NO_INPLACE, WITH_OUT, ANY_MEMORY = Saves(), InPlace(form=False), Out(form=True), Memory()      # the groups of most ops
 GROUPS: dict[str, Any] = {"saves": Saves, "view": ViewRule, "inplace": InPlace, "out": Out, "memory": Memory}
 
 

@@ -181,7 +181,8 @@ def _set_last(indexed: tuple[bool, ...], x, indices: list, values):
         return jax.lax.dynamic_update_slice(x, values.reshape(window), starts)
     if place.size > 1:
         place = strided.last_wins(place, count)
-        # An index beyond the first dim makes XLA drop the value.
+        # A value that another one overwrites has a place from ``count`` on. This index is beyond the first dim, so XLA drops
+        # the value.
         first = jnp.where(place < count, at[dims[0]].astype(place.dtype), place)
         at = (*at[:dims[0]], first, *at[dims[0] + 1:])
     return x.at[at].set(values, mode="drop", unique_indices=True)
@@ -358,7 +359,7 @@ def _fill_error(detail, input, dim, index, value) -> Exception:
     return _unfit_error(detail, input) if int(detail) == _UNFIT else at_dim(None)[1](detail, input, dim, index)
 
 
-_UNFIT = np.int64(-(1 << 62))       # the detail for a value that does not fit the dtype
+_UNFIT = np.int64(-(1 << 62))       # the detail of the value check for a value that does not fit the dtype
 
 
 @op(inplace=InPlace(True, fills=True, deprecated="tensor[mask] = scalar", reads=2), out=False,

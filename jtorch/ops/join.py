@@ -221,7 +221,7 @@ def tile(input: Tensor, dims: Size):
 def repeat_interleave(input: Tensor, repeats: Tensor | int, dim: int | None = None, *, output_size: int | None = None):
     """Repeat each element, or each slice of a dim. See torch.repeat_interleave.
 
-    With a tensor of repeats the result's size depends on values, so a trace needs ``output_size``.
+    With a tensor of repeats the result's size depends on values, so JAX can trace the op only with ``output_size``.
     """
     if dim is None:
         input, dim = input.reshape(input.size), 0

@@ -1,7 +1,7 @@
 """PyTorch's rules for the strides of results, from the sizes and strides of the arguments.
 
-See TensorIterator.cpp in PyTorch, whose order of comparing strides
-decides cases in which dims of size 1 or equal strides allow several orders.
+They follow PyTorch's TensorIterator.cpp. If dims of size 1 or equal strides allow several orders of the dims, its order of
+comparing strides decides.
 """
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def memory_order(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...] 
 
 
 def like_first(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
-    """Return the strides of a copy of the first argument, where the result has its shape."""
+    """Return the strides of a copy of the first argument, or contiguous strides if the result has another shape."""
     size, stride = operands[0]
     return preserved(size, stride) if size == shape else contiguous_strides(shape)
 
@@ -247,7 +247,11 @@ def _by_columns(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -
 
 
 def _solved(left_at: int | None) -> Rule:
-    """Return the rule of solutions. XA = B is solved as a transposed system. Vectors for a batch count as a matrix."""
+    """Return the rule for solutions of linear systems: contiguous strides for XA = B and for infos, else column-major strides.
+
+    PyTorch solves XA = B as a transposed system. Vectors for a batch of systems count as one matrix. ``left_at``: the place of
+    ``left`` in the template, or None.
+    """
     def rule(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
         info = len(shape) < max(len(size) for size, _ in operands) - 1
         transposed = left_at is not None and template[left_at] is False
@@ -270,7 +274,7 @@ def _part(shape: tuple[int, ...], operands: Sequence[Geometry]) -> Geometry:
 
 
 def _isinf(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
-    """Return the strides of ``abs(x) == inf``; for complex numbers of both parts."""
+    """Return the strides of ``abs(x) == inf``, or of this comparison of the parts for complex numbers."""
     if not (dtype.is_complex or dtype.is_floating_point):
         return like_first(shape, operands)
     return _with_scalar(shape, iterated(shape, [_part(shape, operands)] if dtype.is_complex else operands))

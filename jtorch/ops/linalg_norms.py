@@ -143,7 +143,7 @@ def _norm_converges():
     checked_where=_is_of_matrices,
     out=Out(refuses=out_dtypes.refusal("linalg.norm expected out tensor dtype {made} but got: {out}")))
 def linalg_norm(input: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype: dtype | None = None):
-    """Return a vector's or a matrix's norm, by how many dims there are. See torch.linalg.norm."""
+    """Return a vector's or a matrix's norm, depending on the number of dims. See torch.linalg.norm."""
     if dim is not None:
         n = 1 if isinstance(dim, check.Int) else len(dim)
         check.require(n in (1, 2), f"linalg.norm: If dim is specified, it must be of length 1 or 2. "

@@ -91,7 +91,7 @@ def matrix_rank(input: Tensor, *, tol: Tensor | float | None = None, atol: Tenso
 
 @op(name="linalg.lstsq", returns="solution residuals rank singular_values", out=False)
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None):
-    """Return X that makes AX - B least; which other results are not empty depends on the driver. See torch.linalg.lstsq."""
+    """Return X that minimizes AX - B. The driver decides which other results are empty. See torch.linalg.lstsq."""
     _check_lstsq(A, B, driver)
     driver = driver or "gelsy"
     vector = A.ndim - 1 == B.ndim and B.shape == A.shape[:-1]

@@ -70,7 +70,7 @@ def _no_bool(kernel: str, array, *factors) -> None:
 
 
 def _scaled(array, factor):
-    if isinstance(factor, check.Int):      # an int is the default, 1
+    if isinstance(factor, check.Int):      # the default, 1; a factor that was given is an array
         return array
     return array * jax.lax.convert_element_type(factor, array.dtype)
 

@@ -19,4 +19,4 @@ def by_name(fn: Callable) -> Callable:
     return call
 
 
-traced_once = by_name       # JAX traces and lowers a repeated function, such as an optimizer's rule, once per shape
+traced_once = by_name       # for functions that recur, such as an optimizer's rule: JAX traces and lowers them once per shape

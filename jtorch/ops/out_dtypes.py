@@ -43,7 +43,7 @@ def _unless(fits: Callable, what: str, name: str) -> Callable:
     def refuses(made: Any, out: Any, *rest: Any) -> None:
         check.require(fits(out.dtype), f"{name} expects a {what} output tensor, but got "
                       f"{check.scalar_name(out.dtype)}")
-        if name in ("ifft", "ihfft"):       # PyTorch scales their results after writing them
+        if name in ("ifft", "ihfft"):       # PyTorch scales the results of ifft and ihfft in ``out``
             FOUND(made, out, *rest)
     return refuses
 

@@ -113,21 +113,21 @@ class Integers(NamedTuple):
     zero_points: jax.Array
 
 
-_LEAST_SCALE = float(np.float32(6.1e-5))        # PyTorch takes no smaller scale.
+_LEAST_SCALE = float(np.float32(6.1e-5))        # PyTorch replaces smaller scales by this one.
 _LEVELS = 127       # The greatest level. With 255 the 8-bit products of processors without VNNI overflow.
 
 
 def _dynamic_range(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Return the least and the greatest element, with 0 between them, and the distance of two levels, in float64."""
     low, high = (f(x, initial=0.0).astype(jnp.float64) for f in (jnp.min, jnp.max))
-    scale = (high - low) / lax.optimization_barrier(jnp.float64(_LEVELS))        # XLA multiplies by reciprocals of constants.
+    scale = (high - low) / lax.optimization_barrier(jnp.float64(_LEVELS))        # otherwise XLA would multiply by 1 / _LEVELS
     is_none = 1 / scale.astype(jnp.float32) == jnp.inf
     factor = jnp.where(is_none, 1, jnp.maximum(_LEAST_SCALE / jnp.where(is_none, 1, scale), 1))
     return low * factor, high * factor, jnp.where(is_none, 0.1, jnp.maximum(scale, _LEAST_SCALE))
 
 
 def _dynamically(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return ``x`` rounded to integers, less the zero point, and their scale. The range of ``x`` chooses both."""
+    """Return (``x`` rounded to integers, minus the zero point; the scale). Both depend on the range of ``x``."""
     low, high, scale = _dynamic_range(x)
     from_low, from_high = -low / scale, _LEVELS - high / scale
     exact = jnp.where(from_low < _LEVELS + high / scale, from_low, from_high)

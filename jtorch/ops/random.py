@@ -335,7 +335,7 @@ def _open_range(dtype: np.dtype, low: int) -> tuple[int, int]:
         return low, last + 1
     check.require(dtype.kind in "iub", "random_from_to_impl handles only integral, floating-point and boolean types")
     last = 1 if dtype == _BOOL else int(np.iinfo(dtype).max)
-    return low, (last if last < 1 << 63 else -1) + 1            # the overflow for uint64 is PyTorch's
+    return low, (last if last < 1 << 63 else -1) + 1            # as in PyTorch, the end overflows to 0 for uint64
 
 
 def _rounded(dtype: np.dtype, value: int) -> int:
@@ -411,7 +411,7 @@ def bernoulli_of(stream: Stream, p: np.ndarray, dtype: np.dtype | None = None) -
     supported(p.dtype, DIGITS, "bernoulli_tensor_cpu_p_", p.size)
     wide = p.dtype == F64
     bad = ~((p >= 0) & (p <= 1))
-    if bad.any():               # PyTorch raises when it reaches the element
+    if bad.any():               # PyTorch has drawn numbers for all earlier elements when it raises
         stream.words(int(bad.argmax()) * (2 if wide else 1))
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be "
                            "improved?  If so, please report an enhancement request to PyTorch.)")

@@ -22,7 +22,7 @@ from jtorch.ops.facts import InPlaceView, ViewRule
 from jtorch.ops.registry import Size, Tensor, Tensors, dtype, op
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
-ITSELF = "itself"       # a result instead of a geometry: no new tensor is made
+ITSELF = "itself"       # what a view rule returns if the result is the argument itself, not a new tensor
 
 
 # view, reshape and ops built on them

@@ -176,7 +176,7 @@ def _without_weights(q: Any, k: Any, v: Any, mask: Any, kept: Any, dropout_p: fl
 
 
 def _with_kept(q: Any, k: Any, v: Any, mask: Any, kept: Any, dropout_p: float, is_causal: bool) -> Any:
-    """Attention with dropout whose mask is drawn, as one operator."""
+    """Return attention with dropout by one operator. ``kept``: the dropout mask, already drawn."""
     marks = (T, T, T, T, None if mask is None else T, freeze(dropout_p), is_causal, freeze(None), False)
     return call(call_of(OPS["_attention_with_dropout_mask"], marks), [q, k, v, kept.bool(), *([] if mask is None else [mask])])
 

@@ -16,7 +16,7 @@ from jax import lax
 
 from jtorch.ops.nn._conv_config import ConvConfig, bilinear, computed_once
 
-IMAGES = 8      # images per lot; their products are added before the sum over positions
+IMAGES = 8      # The transpose adds the products of at most this many images before it sums over positions.
 TERMS = 9       # terms per loop
 MAX_TERMS = 81
 

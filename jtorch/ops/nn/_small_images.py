@@ -15,9 +15,9 @@ from jax import lax
 from jtorch.ops.nn._conv_config import ConvConfig, bilinear, library
 
 FEW_IMAGES = 4          # Images. With fewer images the gradient of the filters is a product of patches, see MAX_PLACES.
-MAX_PLACES = 1024       # Result positions of all images. With more positions that product is not used.
+MAX_PLACES = 1024       # Result positions of all images. With more positions FEW_IMAGES has no effect.
 ENOUGH_IMAGES = 8       # Images. From this number on XLA computes the gradient of the filters fast.
-BLOCKS = 16             # Blocks of rows that fewer than ENOUGH_IMAGES images are cut into, about. XLA takes each as an image.
+BLOCKS = 16             # Fewer than ENOUGH_IMAGES images are cut into about this many blocks of rows. Each serves as an image.
 MAX_PATCHED = 25        # filter taps; patches of more taps would take XLA long to compile
 
 

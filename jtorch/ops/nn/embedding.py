@@ -183,7 +183,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     tested=False)
 def torch_embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False,
                     sparse: bool = False):
-    """Do nn.functional.embedding with torch.embedding's arguments; ``padding_idx`` -1 means None."""
+    """Return nn.functional.embedding for torch.embedding's arguments; ``padding_idx`` -1 means None."""
     outside = padding_idx == -1 or not -weight.shape[0] <= padding_idx < weight.shape[0]
     return embedding(indices, weight, None if outside else padding_idx, None, 2.0, scale_grad_by_freq, sparse)
 

@@ -25,7 +25,7 @@ _MODES = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}
 
 
 def _scale(size: int, out: int, factor: float | None, align_corners: bool | None, real: Any) -> float:
-    """Return the distance of neighbouring outputs in the input."""
+    """Return the distance between neighbouring outputs, in elements of the input."""
     if align_corners:
         return real(size - 1) / real(out - 1) if out > 1 else real(0)
     return real(1.0 / factor) if factor is not None and factor > 0 else real(size) / real(out)
@@ -284,7 +284,7 @@ def upsample_bilinear(input: Tensor, size: int | tuple[int, ...] | None = None,
 def _upsample_bilinear2d_aa(input: Tensor, output_size: tuple[int, ...] | None, align_corners: bool,
                             scales_h: float | tuple[float, ...] | None = None, scales_w: float | None = None, *,
                             scale_factors: tuple[float, ...] | None = None):
-    """Do interpolate(mode="bilinear", antialias=True) with a size and, possibly, scales that differ from the sizes' ratio."""
+    """Return interpolate(mode="bilinear", antialias=True) for a size and perhaps scales that differ from the sizes' ratio."""
     given: Any = scale_factors or (scales_h if isinstance(scales_h, tuple) else (scales_h, scales_w))
     out, x = _out_sizes(input, output_size, given), widen(input)
     _check_sizes(input, out)
