@@ -260,7 +260,7 @@ def set_current_cuda_index(index: int) -> None:
 ACCELERATORS = ("cuda", "mps", "xla")     # torch's device types that JAX may support
 _BACKENDS = {"cpu": "cpu", "cuda": "gpu", "mps": "METAL", "xla": None}  # JAX's names; None is its default backend
 _JAX_DEVICES: dict[str, tuple] = {}
-# Holds ``counted`` of ``_base/gpus.py``, once it is imported. The function returns the number of GPUs, or None if only JAX knows.
+# _base/gpus.py adds its ``counted``, which returns the number of GPUs, or None if only JAX can tell.
 count_gpus: list[Callable[[], int | None]] = []
 _stand_in = {"cpu": False}      # Whether CPUs take the GPUs' place.
 

@@ -17,7 +17,7 @@ class _Mode(threading.local):
     inference = False
     anomaly = False
     anomaly_check_nan = True
-    on_node: Callable[..., None] | None = None  # Saved-tensor hooks call it with each new node and its arguments.
+    on_node: Callable[..., None] | None = None  # Called with each new node. Set by saved-tensor hooks and forward mode.
     saved_hooks: tuple = ()                         # Pairs (pack, unpack). The innermost pair is the last.
     hooks_refused: str | None = None                # The message of the error that entering saved-tensor hooks raises.
     mutation_allowed = False                        # True if saved tensors may be written to.

@@ -234,7 +234,7 @@ def _refuse_others(function: str, kw: dict[str, Any]) -> None:
 
 
 def _seen(name: str, given: dict[str, Any], generator: Generator | None, dtype: Any, place: Any, requires_grad: bool) -> Any:
-    """Return a creation operator's result by a mode with ``__torch_dispatch__``; None if no mode is on."""
+    """Return a creation operator's result from a mode with ``__torch_dispatch__``, or None if no mode is on."""
     if late_bindings.aten is None:
         return None
     options = {"generator": generator, "dtype": dtype}
@@ -244,7 +244,7 @@ def _seen(name: str, given: dict[str, Any], generator: Generator | None, dtype: 
 
 
 def _taken_over(name: str, **given: Any) -> Any:
-    """Return an operator's result by a mode or class with ``__torch_dispatch__``; None if there is none."""
+    """Return an operator's result from a mode or class with ``__torch_dispatch__``, or None if there is none."""
     if late_bindings.aten is None:
         return None
     return late_bindings.aten.function(name, {k: v for k, v in given.items() if v is not None})
@@ -456,7 +456,7 @@ def randint_like(input: Tensor, *args: int, dtype=None, layout=None, device=None
 
 
 def _limits(args: tuple, kw: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the limits from the arguments of ``randint_like``; TypeError if they do not fit."""
+    """Return the limits from the arguments of ``randint_like``. Raise TypeError if they do not fit."""
     names = ("low", "high") if len(args) + len(kw) > 1 else ("high",)
     given = dict(zip([n for n in names if n not in kw], args, strict=False), **kw)
     if given.keys() != set(names) or len(args) + len(kw) != len(names):

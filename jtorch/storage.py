@@ -687,7 +687,10 @@ def lay_out(t: Tensor, stride: tuple[int, ...], offset: int = 0, among: Value | 
 
 @functools.lru_cache(1024)
 def _order_of(aval: Aval, stride: tuple[int, ...]) -> tuple[bool, tuple[int, ...] | None, Aval | None]:
-    """Return (are the strides contiguous, the memory order of the dims, its aval). The last two are None if memory has gaps."""
+    """Return (are the strides contiguous, the memory order of the dims, the aval in this order).
+
+    The last two are None for contiguous strides and for memory with gaps.
+    """
     order = memory_order(aval.shape, stride)
     if stride == contiguous_strides(aval.shape) or order is None:
         return order is not None, None, None
@@ -702,7 +705,7 @@ def _empty(numel: int, aval: Aval) -> Value:
 
 
 def contiguous(shape: tuple[int, ...], dtype: dtypes.dtype, device=CPU) -> Aval:
-    """Return the aval of a tensor of this shape, dtype and device."""
+    """Return the aval of a contiguous tensor."""
     return engine.aval_of(shape, dtype.np, device)
 
 

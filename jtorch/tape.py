@@ -135,7 +135,7 @@ _holding_nothing: weakref.WeakSet = weakref.WeakSet()
 
 
 class _Detached:
-    """The version counter of a saved tensor that ``detach_`` has detached since. Its version differs from that in ``DETACHED``."""
+    """The version counter of a saved tensor that ``detach_`` has detached. ``DETACHED`` pairs it with another version."""
 
     version = 1
 
@@ -594,7 +594,7 @@ def _copied(t, grad):
 
 
 def laid_out_like(t, grad, replaced: bool = False):
-    """Return a gradient with the strides of its leaf, if those are dense. ``replaced``: ``leaf.data = other`` changed the leaf's shape."""
+    """Return a gradient with its leaf's strides if they are dense. ``replaced``: ``leaf.data = other`` changed the shape."""
     if aval_of(grad).shape != aval_of(t).shape:
         return _in_new_shape(t, grad, replaced)
     view = t._view

@@ -375,7 +375,7 @@ def _of_exchanged(ext_tensor: Any) -> Tensor:
     if kind != 1:
         return from_jax(jax.dlpack.from_dlpack(ext_tensor))
     try:
-        with warned.silenced():     # NumPy makes memory without DLPack's flags read-only, of which from_numpy warns
+        with warned.silenced():     # from_numpy would warn of arrays that NumPy made read-only for lack of flags
             return from_numpy(np.from_dlpack(ext_tensor))
     except (RuntimeError, BufferError):     # NumPy lacks the dtype
         return _of_capsule(ext_tensor.__dlpack__())

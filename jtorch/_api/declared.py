@@ -1,7 +1,7 @@
 """Functions whose arguments are checked against the signatures that PyTorch declares.
 
-Functions made from op records check their arguments themselves. These are written by hand, or have other names in PyTorch
-than the op has. None is called in loops that have to be fast.
+Functions made from op records check their arguments themselves. The functions of this file are written by hand, or have other
+names in PyTorch than their ops have. None is called in loops that have to be fast.
 """
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ rand_like: input Tensor, *, generator any=, memory_format any=, dtype dtype?=, l
 randn_like: input Tensor, *, generator any=, memory_format any=, dtype dtype?=, layout any=, device any=, pin_memory bool?=,
     requires_grad bool=
 """
-# The same for Tensor's methods. "ints*" are given one by one or as one sequence.
+# The signatures of Tensor's methods, in the form of SIGNATURES. "ints*" are ints given one by one or as one sequence.
 METHODS = """
 set_: self Tensor | self Tensor, source storage | self Tensor, source storage, storage_offset int, size ints, stride ints=
 apply_: self Tensor, callable any
@@ -240,7 +240,7 @@ class Refused(Exception):
 
 
 def fit(name: str, declared: Sequence[Parameter], args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments by name; Refused if the call does not fit."""
+    """Return the arguments by name. Raise Refused if the call does not fit."""
     positional = [p for p in declared if not p.by_name]
     args = _gathered(positional, args)
     if len(args) > len(positional):

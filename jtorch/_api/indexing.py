@@ -223,7 +223,7 @@ class _Foreign(Exception):
 
 
 def _asked(method: Any, t: Tensor, *args: Any) -> Any:
-    """Return what the classes of the arguments, and of the index's items, make of a call."""
+    """Return a call's result from the classes of its arguments and of the index's items, as ``ask`` does."""
     items = args[0] if isinstance(args[0], tuple) else args[:1]
     return ask(method, (t, *items, *args[1:]), (t, *args), {})
 

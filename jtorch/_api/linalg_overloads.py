@@ -75,7 +75,7 @@ def slogdet(input: Tensor, *, out: Any = None) -> Any:
 
 
 def bind(linalg: ModuleType) -> None:
-    """Replace the functions made from the ops by these."""
+    """Replace functions made from op records by functions of this module."""
     put(functions, {"slogdet": slogdet}, replaces=True)
     put(Tensor, {"slogdet": slogdet}, replaces=True)
     put(linalg, {name: _checking(vars(linalg)[name]) for name in _CHECKED}, replaces=True)

@@ -78,7 +78,7 @@ class _NotBuilt:
 
 
 def bind() -> None:
-    """Add these names to the package and to Tensor."""
+    """Add the names of this module to the package and to Tensor."""
     put(Tensor, {name: _wrong_layout(name) for name in EXPECTED})
     put(Tensor, {name: _of_sparse(name) for name in _OF_SPARSE.split()})
     put(Tensor, {name: _NotBuilt(name, kind) for kind, names in _NOT_BUILT.items() for name in names.split()})

@@ -39,7 +39,7 @@ def view(self: Tensor, *size: Any, dtype: dtypes.dtype | None = None, **named: A
 
 
 def _size_by_name(named: dict[str, Any]) -> Any:
-    """Return the size that ``view`` is given by name; TypeError where nothing, or something else, is given."""
+    """Return the size that ``view`` got by name. Raise TypeError if it got another argument by name."""
     if named.keys() != {"size"}:
         got = ", ".join([f"{k}={type(v).__name__}" for k, v in named.items()])
         raise TypeError(f"view() received an invalid combination of arguments - got ({got})")
@@ -345,7 +345,7 @@ def _repeat_index(repeats: Tensor) -> Tensor:
 
 
 def bind() -> None:
-    """Replace the functions made from the ops by these."""
+    """Replace functions made from op records by functions of this module."""
     f = functions
     ours: dict[str, Any] = {
         "meshgrid": meshgrid, "ravel": ravel, "diag": diag, "as_strided_copy": as_strided_copy, "view_copy": view_copy,

@@ -65,5 +65,5 @@ def _listed(x: Any) -> list:
 
 
 def bind() -> None:
-    """Add these names to torch.nn.functional."""
+    """Add the names of this module to torch.nn.functional."""
     put(nn_functions, {f.__name__: f for f in (scaled_mm, scaled_grouped_mm, ScalingType, SwizzleType)})

@@ -240,7 +240,7 @@ def _mapped(self: Tensor, name: str, function: Callable, *tensors: Tensor) -> Te
     if odd is not None:
         raise TypeError("'str' object cannot be interpreted as an integer" if not self.dtype.is_floating_point
                         else "must be real number, not str")
-    self.data.copy_(from_host(np.asarray(made).astype(self.dtype.np)))     # type: ignore[attr-defined]   # not a new version of ``self``
+    self.data.copy_(from_host(np.asarray(made).astype(self.dtype.np)))     # type: ignore[attr-defined]   # not a new version
     return self
 
 
@@ -283,7 +283,7 @@ NAMES = ("is_deterministic_algorithms_warn_only_enabled get_deterministic_debug_
 
 
 def bind() -> None:
-    """Add these names to the package and to Tensor."""
+    """Add the names of this module to the package and to Tensor."""
     put(functions, {n: globals()[n] for n in NAMES})
     put(Tensor, {"apply_": apply_, "map_": map_, "map2_": map2_, "dim_order": dim_order,
                  "to_dense": to_dense, "dense_dim": _whole("dense_dim"),

@@ -172,7 +172,7 @@ def call_out(c: Call, flat: Any, out: Any) -> Any:
 
 
 def function(name: str, given: dict[str, Any]) -> Any:
-    """Dispatch a function without an op record to a mode or class with ``__torch_dispatch__``; None if there is none.
+    """Dispatch a function without an op record to a mode or class with ``__torch_dispatch__``. Return None if there is none.
 
     The result gets no autograd history. ``given`` has the arguments by name; those left at their defaults may be missing.
     """

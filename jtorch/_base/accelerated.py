@@ -35,20 +35,20 @@ def _with(name: str, value: bool) -> Iterator[None]:
 
 
 def traced_for(is_mesh: bool) -> contextlib.AbstractContextManager[None]:
-    """Trace for a mesh, or for one device, in the block. On a mesh XLA can partition only its own ops."""
+    """Let JAX trace for a mesh, or for one device, in the block. On a mesh XLA can partition only its own ops."""
     return _with("is_mesh", is_mesh)
 
 
 def traced_for_others() -> contextlib.AbstractContextManager[None]:
-    """Trace for export in the block. Other processes have only XLA's own ops, no custom handlers."""
+    """Let JAX trace for export in the block. Other processes have only XLA's own ops, no custom handlers."""
     return _with("is_portable", True)
 
 
 def is_portable() -> bool:
-    """Return whether this thread traces for other processes."""
+    """Return whether JAX traces for other processes in this thread."""
     return _tracing.is_portable
 
 
 def is_spread() -> bool:
-    """Return whether this thread traces for a mesh."""
+    """Return whether JAX traces for a mesh in this thread."""
     return _tracing.is_mesh

@@ -11,7 +11,7 @@ import jax
 
 _PACKAGE = f"{Path(__file__).parent.parent}{os.sep}"
 _OURS = (_PACKAGE, "<jtorch ")      # the package's files and its generated code
-_NOT_THE_USERS = (*_OURS, f"{Path(jax.__file__).parent}{os.sep}")       # JAX's frames occur while an op is traced
+_NOT_THE_USERS = (*_OURS, f"{Path(jax.__file__).parent}{os.sep}")       # JAX's frames are on the stack while JAX traces an op
 
 
 def is_ours(filename: str) -> bool:

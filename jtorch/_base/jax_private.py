@@ -21,7 +21,7 @@ _SET_BY_USERS = "_update_thread_local_hook"
 # ---------------------------------------------------------------- the state of JAX
 
 def backends_are_initialized() -> bool | None:
-    """Return whether JAX has started XLA; None if this JAX does not tell. Do not import JAX for it."""
+    """Return whether JAX has started XLA, or None if this version of JAX does not tell. This does not import JAX."""
     asked = getattr(sys.modules.get("jax._src.xla_bridge"), "backends_are_initialized", None)
     return None if asked is None else asked()
 

@@ -13,7 +13,7 @@ NAMES = ("numpy", "ml_dtypes", "scipy", "opt_einsum", "jaxlib", "jax")
 
 
 def shadowed(folder: str) -> list[str]:
-    """Return the names of these libraries that are also files in ``folder``."""
+    """Return those of ``NAMES`` that are also the names of files in ``folder``."""
     return [name for name in NAMES if os.path.isfile(os.path.join(folder, f"{name}.py"))]
 
 

@@ -41,7 +41,7 @@ def _group(name: Any) -> Any:
 
 
 def _group_of(ranks: Sequence[int]) -> Any:
-    """Return the group of these ranks; RuntimeError if there is none."""
+    """Return the group of these ranks. Raise RuntimeError if there is none."""
     for pg in _world.pg_map:
         if list(pg.ranks) == list(ranks):
             return pg

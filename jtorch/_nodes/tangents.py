@@ -93,7 +93,7 @@ def of(t: Tensor, level: int) -> Tensor | None:
 
 
 def base_of(t: Tensor) -> Tensor | None:
-    """Return the tensor that a view shares its tangent with; PyTorch's other views (``make_dual``, ``detach``) have none."""
+    """Return the tensor that a view shares its tangent with. The results of ``make_dual`` and ``detach`` share none."""
     return t.__dict__["_dual_base"] if "_dual_base" in t.__dict__ else t._base
 
 

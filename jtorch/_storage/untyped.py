@@ -107,7 +107,7 @@ class UntypedStorage:
 
     @property
     def is_hpu(self) -> bool:
-        """False: there is no such device."""
+        """False: jtorch supports no HPUs."""
         return False
 
     def get_device(self) -> int:

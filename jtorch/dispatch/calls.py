@@ -343,7 +343,7 @@ def underived(c: Call, flat, args: list, suffix: str = "") -> Node:
 
 
 def zero_node(name: str, tensors: list) -> OpNode:
-    """Return a node that gives each of these tensors a gradient of 0."""
+    """Return a node that gives each of ``tensors`` a gradient of 0."""
     values = [value_of(t) for t in tensors]
     node = make_node(call_of(OPS["_zero_of"], ((T,) * len(tensors),)), tensors, values)
     node.__class__ = node_class(name)

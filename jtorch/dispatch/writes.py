@@ -262,7 +262,7 @@ def _cast_node(out: Value, fitted: Value, node: OpNode) -> OpNode:
 
 
 def check_inplace(target: Tensor, tracked: bool, once: bool = True) -> None:
-    """Raise PyTorch's error if an in-place call on ``target`` is not allowed. ``once``: also if it is expanded."""
+    """Raise PyTorch's error if an in-place call on ``target`` is not allowed. ``once``: raise for expanded targets too."""
     if once:
         check_writable(target)
     if target._inference and not mode.inference:

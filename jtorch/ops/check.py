@@ -26,7 +26,7 @@ _C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32
 
 
 def c_name(dtype: Any) -> str:
-    """Return the C++ name of a dtype in some of PyTorch's messages."""
+    """Return the name of a dtype in some of PyTorch's messages: the C++ name of common real dtypes, else NumPy's name."""
     return _C_NAMES.get(np.dtype(dtype).name, np.dtype(dtype).name)
 
 
@@ -36,7 +36,7 @@ def does_not_fit(dtype: Any) -> RuntimeError:
 
 
 def require_fits(number: Any, dtype: Any) -> None:
-    """Raise RuntimeError for a complex number if the tensors are real."""
+    """Raise RuntimeError for a complex number if ``dtype`` is real."""
     if np.dtype(number.dtype).kind == "c" and np.dtype(dtype).kind != "c":
         raise does_not_fit(dtype)
 
@@ -130,7 +130,7 @@ _CPP = {"float32": "float", "float64": "double", "int64": "long int", "int32": "
 
 
 def cpp_name(dtype: np.dtype) -> str:
-    """Return the C++ name of an element type in some of PyTorch's messages."""
+    """Return the C++ name of a dtype, including bool and complex dtypes, in some of PyTorch's messages."""
     return _CPP.get(np.dtype(dtype).name, str(dtype))
 
 

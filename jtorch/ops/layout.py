@@ -173,7 +173,10 @@ def _as_any_suggests(shape: tuple[int, ...], operands: Sequence[Geometry], *_: A
 
 
 def _unless_contiguous(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
-    """Return the strides of kernels that treat contiguous inputs first. Dims of size 1 can make a difference."""
+    """Return contiguous strides for a contiguous first argument, else the strides that it suggests.
+
+    With dims of size 1 a geometry may be contiguous and suggest channels-last strides too.
+    """
     return contiguous_strides(shape) if is_contiguous(*operands[0]) else _as_first_suggests(shape, operands)
 
 

@@ -150,7 +150,7 @@ def _cdist(c: Context) -> Any:
 
 
 def _of_rows(x: Any, y: Any, ratio: Any) -> Any:
-    """Return the gradient of the rows of ``x``, whose differences from the rows of ``y`` have these factors."""
+    """Return the gradient of the rows of ``x``. ``ratio`` has the factors of the differences x[i] - y[j]."""
     whole = (*ratio.shape[:-1], x.shape[-1])
     other = y.expand((*ratio.shape[:-2], *y.shape[-2:]))
     g = x.expand(whole) * ratio.sum([-1], keepdim=True) - torch.matmul(ratio, other)

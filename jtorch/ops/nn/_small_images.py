@@ -95,5 +95,5 @@ _convolution = bilinear(_forward, _by_input, _by_filters)
 
 
 def convolution(x: jax.Array, weight: jax.Array, config: ConvConfig) -> jax.Array:
-    """Return the convolution of all channels by the fastest of these formulas for its sizes."""
+    """Return an ungrouped convolution by the formula of this module that is the fastest for its sizes."""
     return (_convolution if _places(x, weight, config) and weight.size else library)(x, weight, config)

@@ -112,7 +112,7 @@ def _elu(x: jax.Array, alpha: float, scale: float = 1.0, input_scale: float = 1.
     for number in (alpha, scale, input_scale):
         check.number_fits(number, x.dtype, wide=True)
     wide = widen(x)
-    low = jnp.where(wide <= 0, wide, 0)     # avoids an overflow, whose gradient would be nan even if it is not selected
+    low = jnp.where(wide <= 0, wide, 0)     # else expm1 may overflow, which makes the gradient nan
     return jnp.where(wide <= 0, scale * alpha * jnp.expm1(low * input_scale), wide * scale).astype(x.dtype)
 
 

@@ -83,7 +83,7 @@ def safe_softmax(scores: jax.Array) -> jax.Array:
     """Return softmax along the last axis, with 0 instead of nan in rows that are fully masked or empty."""
     kind = jnp.finfo(scores.dtype)
     raised = jnp.exp(scores - jnp.max(scores, axis=-1, keepdims=True, initial=kind.min))
-    return raised / jnp.maximum(jnp.sum(raised, axis=-1, keepdims=True), kind.tiny)     # a sum that is not 0 is at least 1
+    return raised / jnp.maximum(jnp.sum(raised, axis=-1, keepdims=True), kind.tiny)     # the sum is 0 or at least exp(0) = 1
 
 
 @safe_softmax.defjvp

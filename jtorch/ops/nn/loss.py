@@ -179,7 +179,7 @@ def _product(a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def _by_reduction(position: int, unreduced: str):
-    """Return the node's name of a loss that PyTorch composes of ops, with the reduction as the last op."""
+    """Return a function that gives the node's name of a loss that PyTorch composes of ops. The last op is the reduction."""
     return lambda t: {"mean": "MeanBackward0", "sum": "SumBackward0"}.get(t[position], unreduced)
 
 

@@ -324,7 +324,7 @@ def _name(template: tuple) -> str:
 
 
 def _arrival(template: tuple, avals: Sequence, edges: Sequence) -> arrival.Turns:
-    """Return the order of gradients: layer by layer from the last, as PyTorch's nodes (oneDNN's LSTM, or products)."""
+    """Return the order of gradients, layer by layer from the last. PyTorch's layer is one node (oneDNN's LSTM) or products."""
     net, numbers = Network(*template[6:]), arrival.numbers_of(template)
     params, groups = numbers[2], net.num_layers * net.directions
     size = len(params) // groups
