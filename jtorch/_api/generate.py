@@ -607,7 +607,7 @@ def _is_operand(other: Any) -> bool:
 
 
 def _equals(fn: Callable, self: Tensor, other: Any) -> Any:
-    """Return ``self == other``. This operator alone accepts NumPy's arrays."""
+    """Return ``self == other``. Of the comparisons only this one accepts NumPy's arrays."""
     if isinstance(other, np.ndarray):
         from jtorch._api.creation import as_tensor
         try:

@@ -27,7 +27,7 @@ aten = ops.aten
 
 
 def backward(node: Any, grads: dict, create_graph: bool, needs: list[bool]) -> list | None:
-    """Return the gradients of a node's inputs by operators, or None if nothing takes them over or no rule exists."""
+    """Return the gradients of a node's inputs by operators, or None if nothing takes them over or no gradient is needed."""
     if state.off or not (state.modes or isinstance(node, TensorNode) or any([not is_plain(g) for g in grads.values()])):
         return None
     if node.call.op.is_backward:

@@ -512,7 +512,7 @@ def _leading_to(targets: set[Node], roots: list[Node]) -> set[Node]:
 # ---------------------------------------------------------------- anomaly detection
 
 def _run_watched(node: Node, grads: dict, create_graph: bool, needs: list[bool]) -> list:
-    """Run a node. If it raises or returns a nan, warn with the stack of its forward call."""
+    """Run a node and raise RuntimeError for a nan in its result. Before an error, warn with the stack of the forward call."""
     outer, running.node = running.node, node
     try:
         outs = node.run(grads, create_graph, needs)

@@ -11,7 +11,7 @@ from jtorch._base import caller
 
 
 class Once:
-    """The warnings given so far by ``warn_once``."""
+    """The messages that ``warn_once`` has given, and whether it repeats them (``always``)."""
 
     always = False
     given: set[str] = set()
@@ -26,7 +26,7 @@ _silence = _Silence()
 
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
-    """Silence this module's warnings in the block and thread, while an op's body is traced again for its derivative."""
+    """Silence this module's warnings in the block, in this thread, such as while JAX traces an op again for its derivative."""
     _silence.depth += 1
     try:
         yield

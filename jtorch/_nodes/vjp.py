@@ -39,7 +39,7 @@ def _vjp_function(forward: Callable, needs: tuple[int, ...], given: tuple[int, .
             return [outs[i] for i in given]
 
         _, pull = jax.vjp(of_needed, *[inputs[i] for i in needs])
-        return tuple([_conj(g) for g in pull([_conj(ct) for ct in cts])])      # PyTorch's convention for complex
+        return tuple([_conj(g) for g in pull([_conj(ct) for ct in cts])])      # PyTorch's gradients are the conjugates of JAX's
     return vjp
 
 

@@ -73,7 +73,7 @@ def _check_shapes(flat, made: list[Value], outs: list) -> None:
 
 
 def _check_outs(op: Op, flat, outs: list) -> None:
-    """Raise RuntimeError if the op refuses the dtype of ``out``, or the memory that it shares with an argument."""
+    """Raise RuntimeError if the op refuses the dtype of ``out``, an expanded ``out``, or memory shared with an argument."""
     if op.out.refuses_first is not None and flat[0].dtype is not outs[0].dtype:
         op.out.refuses_first(storage.aval_of(flat[0]).sds, storage.aval_of(outs[0]).sds)
     for t in outs if op.elementwise or op.out.not_expanded else ():

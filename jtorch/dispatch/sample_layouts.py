@@ -10,7 +10,7 @@ from jtorch.tensor import Tensor, wrap
 
 
 def lay_out(c: Call, flat, made: list[Tensor]) -> None:
-    """Give the results of an elementwise call of samples PyTorch's strides. Results of other calls are contiguous."""
+    """Give the results of a call of samples PyTorch's strides if the op is elementwise or like a copy (``LIKE_FIRST``)."""
     if not (c.op.layout.elementwise or c.op.layout is LIKE_FIRST):
         return
     level = batched.level_of(made[0]._storage.value)

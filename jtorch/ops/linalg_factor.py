@@ -149,7 +149,7 @@ def _solve_factored(L, B, upper):
 
 @_solve_factored.defjvp
 def _solve_factored_jvp(upper, primals, tangents):
-    """Return the derivative of L Lᴴ for a full L, which includes the triangle that is not read."""
+    """Return the derivative by all of L: the tangent of the triangle that is not read counts too."""
     (L, B), (dL, dB) = primals, tangents
     X = _solve_factored(L, B, upper)
     if upper:
