@@ -355,7 +355,7 @@ def _wrapped(untyped: UntypedStorage, dtype: dtypes.dtype) -> TypedStorage:
 
 
 def untyped_as(given: Any, dtype: dtypes.dtype | None) -> UntypedStorage:
-    """Return the UntypedStorage of a storage of either kind. Raise RuntimeError if its dtype is another one."""
+    """Return a TypedStorage as an UntypedStorage, and other objects unchanged. Raise RuntimeError for a wrong dtype."""
     if not isinstance(given, TypedStorage):
         return given        # type: ignore[no-any-return]
     if dtype is not None and given.dtype is not dtype:
