@@ -30,7 +30,7 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
         own = _own_spec(fullname)
-        # PyTorch has modules below this name that have no file in jtorch.
+        # True if the tables of paths have modules below this name. jtorch may have no files for them.
         has_more = _paths is not None and fullname.partition(".")[2] in _paths.below
         is_package = own is None or own.submodule_search_locations is not None or has_more
         return importlib.machinery.ModuleSpec(fullname, self, is_package=is_package)

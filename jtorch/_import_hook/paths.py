@@ -33,7 +33,7 @@ def _torch_name(path: str) -> str:
 
 
 class Paths:
-    """The tables, and the operations on modules that they describe."""
+    """The tables of ``paths.json``, and the operations that apply them to modules."""
 
     def __init__(self) -> None:
         table = json.loads(TABLE.read_text())

@@ -1,4 +1,4 @@
-"""Dynamic quantization: modules with weights of 8 or 16 bits. The names of torch.ao.quantization that work are here."""
+"""Dynamic quantization: modules with weights of 8 or 16 bits. It exports the names of torch.ao.quantization that work."""
 from __future__ import annotations
 
 from jtorch._quantized.convert import (

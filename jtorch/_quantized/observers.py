@@ -73,7 +73,7 @@ class ObserverBase(Module):
 
 
 class PlaceholderObserver(ObserverBase):
-    """An observer that looks at nothing and says how to quantize. See torch.ao.quantization.observer.PlaceholderObserver.
+    """An observer that stores how to quantize and ignores tensors. See torch.ao.quantization.observer.PlaceholderObserver.
 
     Shape: any.
 

@@ -57,14 +57,14 @@ def _check_input(x: Tensor, weight: Tensor) -> None:
 
 
 def pack(weight: Tensor, bias: Tensor | None, dtype: Dtype) -> PackedWeight:
-    """Return a weight, of qint8 or to be rounded to float16, with its bias."""
+    """Return a weight and its bias as a PackedWeight. A weight that is not qint8 is rounded to float16 numbers."""
     if dtype is QINT8:
         return PackedWeight(weight, bias)
     return PackedWeight(functions.clamp(weight.detach(), -_GREATEST, _GREATEST).to(float16).to(float32), bias)
 
 
 def weight_of(weight: Tensor, observer: Any) -> Tensor:
-    """Return a weight as an observer of it says: of qint8, or in float32 for float16."""
+    """Quantize a weight to qint8, as an observer of it chooses. For float16 return it in float32, which ``pack`` rounds."""
     observer(weight)
     weight = weight.detach().to(float32)        # type: ignore[attr-defined]
     if observer.dtype is float16:
@@ -76,7 +76,7 @@ def weight_of(weight: Tensor, observer: Any) -> Tensor:
 
 
 def observer_of(module: Any, name: str) -> Any:
-    """Return a new observer for a module's weight: that of its qconfig."""
+    """Return a new observer for a module's weight, from the module's qconfig or the default one."""
     from jtorch._quantized.qconfig import default_dynamic_qconfig
     if not hasattr(module, "qconfig"):
         raise AssertionError("Input float module must have qconfig defined")

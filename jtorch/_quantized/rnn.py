@@ -115,7 +115,7 @@ class RNNBase(Module):
         self._all_weight_values = ModuleList([PackedParameter(self._pair(layer)) for layer, _ in self._places()])
 
     def _places(self) -> list[tuple[int, str]]:
-        """Return each layer with its directions' suffixes, in the order of the weights."""
+        """Return (layer, suffix) for each direction of each layer, in the order of the weights."""
         return [(layer, suffix) for layer in range(self.num_layers) for suffix in _SUFFIXES[:self._directions]]
 
     def _pair(self, layer: int) -> tuple[PackedWeight, PackedWeight]:

@@ -20,7 +20,7 @@ INTEGERS = {absent("qint8"): (named("int8"), -128, 127), absent("quint8"): (name
 DTYPES = {integers: dtype for dtype, (integers, _, _) in INTEGERS.items()}
 _INT32 = named("int32")
 
-# Functions that need no elements.
+# Functions that read no elements, so they need no rule.
 _WITHOUT_RULE = frozenset("__get__ __set__ __delete__ size dim ndimension numel nelement element_size stride storage_offset "
                           "is_contiguous data_ptr get_device is_floating_point is_complex is_signed is_inference is_tensor "
                           "__len__ __hash__ untyped_storage".split())
@@ -38,7 +38,7 @@ class QuantizedTensor(Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
-        """Run a function that has a rule."""
+        """Run a function by its rule, or unchanged if it reads no elements; NotImplementedError for other functions."""
         name = getattr(func, "__name__", "").rsplit(".", 1)[-1]
         if name in _WITHOUT_RULE:
             with protocol.switched_off(layouts=True):
@@ -147,7 +147,7 @@ def rebuilt(integers: Tensor, parameters: Any) -> QuantizedTensor:
 
 
 def integers_of(t: QuantizedTensor) -> Tensor:
-    """Return the integers, which share the memory."""
+    """Return the integers as a plain tensor that shares the memory."""
     return alias(t)
 
 
@@ -156,7 +156,7 @@ def _like(t: QuantizedTensor, integers: Tensor) -> QuantizedTensor:
 
 
 def _along(t: QuantizedTensor, parameter: Any, dtype: Any = _INT32) -> Tensor:
-    """Return the scale or the zero point of each element."""
+    """Return a scale or zero point, or the channels' ones in a shape that broadcasts to the tensor."""
     if t._axis is None:
         return make_tensor(parameter, dtype=dtype)
     return parameter.to(dtype).reshape([-1 if d == t._axis else 1 for d in range(t.dim())])     # type: ignore[no-any-return]
@@ -181,7 +181,7 @@ def _rounded(x: Tensor, scale: Tensor, zero_point: Any, dtype: Any, parameters: 
 
 
 def _of_integers(name: str) -> Callable:
-    """Return the rule of a method that keeps the numbers."""
+    """Return the rule of a method that applies to the integers and keeps scales and zero points."""
     def rule(t: QuantizedTensor, *args: Any, **kwargs: Any) -> QuantizedTensor:
         return _like(t, getattr(integers_of(t), name)(*args, **kwargs))
     return rule

@@ -1,4 +1,4 @@
-"""torch.backends.quantized: jtorch has no quantized tensors."""
+"""torch.backends.quantized: there is no engine for quantized tensors to choose."""
 from __future__ import annotations
 
 engine = "none"

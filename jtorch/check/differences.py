@@ -1,6 +1,6 @@
 """Differences between jtorch's ops and PyTorch's, with reasons.
 
-The op matrix, docs/differences.md and ``python -m jtorch check`` read them.
+The op matrix in the tests, docs/differences.md and ``python -m jtorch check`` read this table.
 """
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Difference:
-    """One difference of an op (``linalg.eigh``, or with PyTorch's name for its samples, ``norm.nuc``), and its reason."""
+    """One difference of an op from PyTorch, and its reason.
+
+    ``op`` is the op's name, such as ``linalg.eigh``, with the name of its variant in PyTorch's OpInfo, if any: ``norm.nuc``.
+    """
 
     op: str
     reason: str

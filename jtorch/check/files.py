@@ -17,7 +17,7 @@ _MAGIC = re.compile(r"^\s*[%!?]|^.*\?\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file's text and the name of its module; of a notebook the place of each line."""
+    """A file's text and the name of its module. For a notebook, ``places`` has the place of each line."""
 
     path: str
     module: str
@@ -25,7 +25,7 @@ class Source:
     places: tuple[str, ...] = ()
 
     def place(self, line: int) -> str:
-        """Return where a line is: its number, and of a notebook its cell."""
+        """Return the place of a line: its number; in a notebook, the cell's number and the line's number in the cell."""
         return self.places[line - 1] if self.places and line <= len(self.places) else str(line)
 
 
@@ -40,7 +40,7 @@ def find(given: Path) -> Iterator[Path]:
 
 
 def module_of(path: Path, root: Path) -> str:
-    """Return a file's dotted name, from its highest package or else from ``root``; a package's is ``a.__init__``."""
+    """Return a file's dotted name, from its outermost package, or from ``root`` without one; a package is ``a.__init__``."""
     folder = path.parent
     parts = [path.stem]
     while (folder / "__init__.py").exists() and folder.name:
@@ -52,7 +52,7 @@ def module_of(path: Path, root: Path) -> str:
 
 
 def load(path: Path, root: Path) -> Source | None:
-    """Return a file's text; None if it is no text."""
+    """Return a file's text, or a notebook's code; None if it cannot be read as UTF-8 text or as a notebook."""
     try:
         content = path.read_bytes().decode("utf-8-sig")
     except (UnicodeDecodeError, OSError):
@@ -63,7 +63,7 @@ def load(path: Path, root: Path) -> Source | None:
 
 
 def _notebook(path: Path, content: str) -> Source | None:
-    """Return the code of a notebook's cells, without its commands of IPython."""
+    """Return the code of a notebook's cells, with ``pass`` in place of IPython's commands; None if it is no notebook."""
     try:
         cells = [c for c in json.loads(content)["cells"] if c["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError):

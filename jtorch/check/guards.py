@@ -29,7 +29,7 @@ def _names(node: ast.expr | None) -> set[str]:
 
 
 def of_handlers(node: ast.Try) -> bool:
-    """Return whether a ``try`` goes on after a name was missing; one that catches all errors does so if it is short."""
+    """Return whether a handler catches the error of a missing name. ``except Exception`` counts only for a short ``try``."""
     wanted = _OF_NAMES | (_OF_ANYTHING if len(node.body) <= MAX_STATEMENTS else set())
     return any(_names(h.type) & wanted and not isinstance(h.body[-1], ast.Raise) for h in node.handlers)
 
@@ -47,7 +47,7 @@ def is_for_types(test: ast.expr) -> bool:
 
 
 def asked(test: ast.expr) -> tuple[list[tuple[ast.expr, str]], list[tuple[ast.expr, str]]]:
-    """Return the names that exist and those that are missing if a test is true: ``hasattr`` or its negation, else none."""
+    """Return the names that exist if a test is true, and those that are missing then. Only ``hasattr`` tells any."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         present, absent = asked(test.operand)
         return absent, present

@@ -13,7 +13,7 @@ from typing import Any
 from jtorch.check.statements import STATEMENTS, Statement
 
 FOLDER = Path(__file__).parent
-_OPEN = {"torch.ops", "torch.classes"}          # programs register operators and classes, so further names may exist
+_OPEN = {"torch.ops", "torch.classes"}          # users register names in these modules, which PyTorch does not have
 DEVICES = ("torch.mps", "torch.xpu", "torch.mtia")
 
 
@@ -27,7 +27,7 @@ class Verdict:
 
 
 class Known:
-    """The tables ``pytorch_names.json.gz`` and ``lacking.json``, which tools write, and the statements of ``differences.py``."""
+    """The tables ``pytorch_names.json.gz`` and ``lacking.json``, which tools write, and the statements of ``statements.py``."""
 
     def __init__(self) -> None:
         theirs = json.loads(gzip.decompress((FOLDER / "pytorch_names.json.gz").read_bytes()))
@@ -135,7 +135,7 @@ class Known:
 
     @cached_property
     def of_tensors_only(self) -> frozenset[str]:
-        """The names of Tensor that no other object has, as far as one can say: those with a statement, and long ones."""
+        """The names of Tensor in ``_OF_TENSORS`` that jtorch lacks. No other class has them, as far as one can say."""
         return frozenset(n for n in self.members.get("torch.Tensor", ()) if n in _OF_TENSORS)
 
 
@@ -143,7 +143,7 @@ _NAMED = re.compile(r"^torch[\w.]*(: not built\.?| is not built[;:.]?|:)\s*")
 
 
 def _without_name(says: str) -> str:
-    """Return what a refusal says beside the name: ``torch.x is not built; y does the same`` says ``y does the same``."""
+    """Return a refusal's text without the name: ``torch.x is not built; y does the same`` becomes ``y does the same``."""
     return _NAMED.sub("", says).rstrip(".")
 
 

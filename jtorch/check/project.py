@@ -72,7 +72,7 @@ class _Read:
 
 
 def check(paths: Iterable[Path]) -> Report:
-    """Return which PyTorch names projects use, without running them."""
+    """Return a report of the PyTorch names that projects use, without running the projects."""
     known = Known()
     report = Report(version=known.version)
     found = [(path, root) for root in paths for path in files.find(root)]
@@ -159,7 +159,7 @@ class _Lookup:
         return found
 
     def note(self, use: reading.Use, path: str, asked: set[str], place: Place) -> None:
-        """Sort one use."""
+        """Add one use to the report, if there is something to say about it."""
         if use.how == "attribute":
             self._note_attribute(use, path, asked, place)
             return
@@ -200,7 +200,7 @@ class _Lookup:
         self.report.add(kind, found.name, place, instead=found.says or instead_of(found.name))
 
     def _note_attribute(self, use: reading.Use, name: str, asked: set[str], place: Place) -> None:
-        """Sort an attribute of an object that nothing is known of: the names that tensors alone have."""
+        """Add an attribute of an object of unknown type, if only tensors have it or a statement is about such a call."""
         if name in self.defined:
             return
         path = f"torch.Tensor.{name}"

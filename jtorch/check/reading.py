@@ -49,7 +49,7 @@ class Facts:
 
     functions: frozenset[str]
     methods: frozenset[str]
-    members: frozenset[str]         # the only attributes of objects whose uses are noted
+    members: frozenset[str]         # uses of other attributes of objects are not noted
     modules: frozenset[str] = frozenset()       # the project's own modules
 
 
@@ -98,7 +98,7 @@ class _Reader:
     # ------------------------------------------------------------ walking
 
     def visit(self, node: Any) -> None:
-        """Note what a node binds and uses, and what is below it."""
+        """Note the names that a node and the nodes below it bind and use."""
         handler = _HANDLERS.get(type(node))
         if handler is not None:
             handler(self, node)
@@ -233,7 +233,7 @@ class _Reader:
             self.note(node, (), node.lineno)
 
     def handed_on(self, nodes: list[ast.expr]) -> None:
-        """Visit values that other code gets: a decorator, an argument, what a name is bound to."""
+        """Visit values that are passed on: decorators, arguments and assigned values. Imported names are noted as "value"."""
         for node in nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in self.imported:
                 self.note(node, (), node.lineno, "value")
@@ -293,7 +293,7 @@ class _Reader:
         self.guarded(other, *self._instead(present))
 
     def _instead(self, found: list[tuple[ast.expr, str]]) -> list[Guard]:
-        """Return the guard of what runs only if names are missing."""
+        """Return the guard of code that runs only if names are missing."""
         paths = tuple(p for owner, name in found for p in self._spelled(owner, name))
         return [Guard("instead", paths)] if paths else []
 
@@ -349,7 +349,7 @@ class _Reader:
     # ------------------------------------------------------------ resolving names
 
     def settle(self, one: _Pending) -> Iterator[Use]:
-        """Yield the uses that a chain of attributes is, now that all names are bound."""
+        """Yield the uses that a chain of attributes stands for, now that all names are bound."""
         keywords = _keywords(one.call) if one.call is not None else None
         found = list(self.paths(one.root, one.scope))
         starred = isinstance(one.root, ast.Name) and one.scope.find(one.root.id) is None
@@ -364,7 +364,7 @@ class _Reader:
             yield Use(one.names[0], one.line, one.guards, keywords, "attribute")
 
     def paths(self, node: ast.expr, scope: Scope) -> Iterator[str]:
-        """Yield what an expression of names and dots may stand for."""
+        """Yield the paths that an expression of names and dots may stand for."""
         root, names = _chain(node)
         if isinstance(root, ast.Name):
             for path in self.named(root.id, scope):

@@ -18,7 +18,7 @@ class Bound:
     path: str = ""
     node: Any = None
     scope: Any = None
-    is_none: bool = False           # True for `torch = None`, which replaces a failed import
+    is_none: bool = False           # True for a constant, such as in `torch = None` after a failed import
 
 
 class Scope:
@@ -42,7 +42,7 @@ class Scope:
         scope.bound.setdefault(name, []).append(bound)
 
     def forget(self) -> None:
-        """Let go of the syntax tree, which the scopes' cycles would keep until the garbage collector runs."""
+        """Break the cycles among scopes, which would keep the syntax tree until the garbage collector runs."""
         for scope in self.inner:
             scope.forget()
         self.inner.clear()

@@ -17,7 +17,7 @@ class Statement:
     ``kind`` says that the names do "nothing", that a result "differs", or that a use is "refused" with an error. ``keyword`` is the
     argument that the statement is about, if it is about one, and ``unless`` are values of it for which all is as in PyTorch. With
     ``without`` the statement is about calls that lack the argument.
-    ``example`` is a program that a test runs: an example of "refused" must raise ``error``.
+    ``example`` is code that a test runs: an example of "refused" must raise ``error``.
     """
 
     names: tuple[str, ...]          # paths, or `torch.x.*` for all names of a module
@@ -31,7 +31,7 @@ class Statement:
     error: str = "NotImplementedError"
 
     def applies(self, keywords: Mapping[str, Any] | None) -> bool:
-        """Return whether a use with these keywords is one of the statement's."""
+        """Return whether the statement is about a use with these keywords."""
         if not self.keyword:
             return True
         if self.without:
@@ -147,7 +147,7 @@ INSTEAD = {
     "torch.Tensor.record_stream": "leave it out: JAX frees memory after its last use",
     "torch.Tensor.to_mkldnn": "leave it out",
 }
-# Ops of DIFFERENCES that are methods only: `torch.float`, for example, is a dtype.
+# Ops of DIFFERENCES that are only methods, so `torch.<name>` is something else: `torch.float`, for example, is a dtype.
 _METHODS = frozenset("to float double half bfloat16 int long short char byte bool cfloat cdouble chalf H mH".split())
 _SHOWN = {"value", "gradient", "in-place", "view"}      # few programs notice other checks, such as texts of errors
 

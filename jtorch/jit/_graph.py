@@ -128,7 +128,7 @@ class Value:
 
 
 class Node:
-    """An operator or a part of an argument, with the values that it takes and gives."""
+    """An operator, a constant or a list in the graph, with the values that it takes and gives."""
 
     def __init__(self, kind: str, inputs: Iterable[Value], scope: str, constant: Any = None, name: str = ""):
         self._kind, self._inputs, self._outputs, self._scope = kind, list(inputs), list[Value](), scope
@@ -137,7 +137,7 @@ class Node:
             value._uses.append(self)
 
     def kind(self) -> str:
-        """``aten::add``, ``prim::Constant`` and so on."""
+        """Return the kind, such as ``aten::add`` or ``prim::Constant``."""
         return self._kind
 
     def inputs(self) -> Iterator[Value]:

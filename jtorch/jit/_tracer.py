@@ -1,7 +1,7 @@
 """Records the operators that a module calls as a graph, for ``torch.jit._get_trace_graph``.
 
-A mode of functions sees the calls by their names in PyTorch. The hooks of ``_aten`` see the ops that functions in Python call
-inside. Each call is recorded once: while its own function runs, nothing is recorded.
+The tracer is a mode with ``__torch_function__``: it sees calls of functions by their names in PyTorch. The hooks of ``_aten``
+show the ops inside functions written in Python. Each call is recorded once: while its own function runs, nothing is recorded.
 """
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ active = _Active()
 
 
 class Tracer(TorchFunctionMode):
-    """The state of a trace, which ``torch._C._get_tracing_state`` gives meanwhile."""
+    """The state of a recording. ``torch._C._get_tracing_state`` returns it while the module runs."""
 
     def __init__(self, given: Iterable[Tensor]):
         self.graph, self._scopes, self._values = Graph(), list[str](), dict[int, tuple[Any, Value]]()
@@ -165,7 +165,7 @@ class Tracer(TorchFunctionMode):
             self._note(t, value)
 
     def finish(self, out: Any) -> Graph:
-        """Return the graph with what the module has returned as its outputs."""
+        """Return the graph, with the module's results as its outputs."""
         tensors = [t for t in flatten(out)[0] if isinstance(t, Tensor)]
         self.graph.finish([self.value(t) for t in tensors])
         return self.graph
@@ -245,7 +245,7 @@ def _kind_of(a: Argument) -> Type:
 
 
 def _gathered(schema: FunctionSchema, args: tuple) -> tuple:
-    """Positional arguments, sizes or dims that were given one by one as a list."""
+    """Return positional arguments with sizes or dims that were given one by one joined to a list."""
     at = next((i for i, a in enumerate(schema.arguments) if _kind_of(a).is_list), None)
     if at is None or at > 1 or at >= len(args) or not isinstance(args[at], (int, Tensor)):
         return args
@@ -287,7 +287,7 @@ def _resized(input: Tensor, size: Any = None, scale_factor: Any = None, mode: st
 # ---------------------------------------------------------------- ops as operators
 
 def _named(c: Call, flat: Any, way: str) -> Named | None:
-    """Return the operator that PyTorch's tracer records for an op's call. A composite operator is recorded as one."""
+    """Return the operator that PyTorch's tracer records for an op's call. A composite operator is recorded as one operator."""
     suffix = "_" if way == "call_inplace" else ""
     if plain_name(c.op.name) in _IN_PYTHON and c.op.name in NAMES:
         return of_call(c, flat, suffix)
@@ -304,7 +304,7 @@ def _all_of(named: Named) -> list:
 # ---------------------------------------------------------------- tracing
 
 def traced(f: Callable, args: tuple, kwargs: dict, state: Iterable[Tensor]) -> tuple[Graph, Any]:
-    """Return the graph of a call, and what the call gave."""
+    """Return the graph of a call, and the call's result."""
     tensors = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
     tracer = Tracer([*tensors, *state])
     before, active.tracer = active.tracer, tracer

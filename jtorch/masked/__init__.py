@@ -1,4 +1,4 @@
-"""torch.masked: functions of tensors with masks, which the op records generate, and masked tensors."""
+"""torch.masked: functions with a ``mask`` argument, which are generated from op records, and the class of masked tensors."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

@@ -25,7 +25,7 @@ _symbolics: dict[tuple[str, int], Callable] = {}
 
 
 class OperatorExportTypes(enum.Enum):
-    """PyTorch's treatment of operators that ONNX lacks; only ONNX is built. See torch.onnx.OperatorExportTypes."""
+    """How PyTorch exports operators that ONNX lacks. Only ``ONNX`` is built. See torch.onnx.OperatorExportTypes."""
 
     ONNX = 0
     ONNX_ATEN = 1
@@ -151,7 +151,7 @@ def _refuse_options(kind: Any, table: Any, export_params: bool, functions: Any, 
 
 
 def _call(args: Any, kwargs: dict[str, Any] | None) -> tuple[tuple, dict[str, Any]]:
-    """Return the arguments of a call, which may be one tensor, or end with a dict of those given by name."""
+    """Return (args, kwargs). ``args`` may be one tensor, or may end with a dict of arguments by name."""
     args = args if isinstance(args, tuple) else (args,)
     if kwargs is None and args and isinstance(args[-1], dict):
         return args[:-1], args[-1]

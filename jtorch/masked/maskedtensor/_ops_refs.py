@@ -91,7 +91,7 @@ def _expect(where: str, args: tuple, kwargs: dict, n_args: int, n_kwargs: int | 
 # ---------------------------------------------------------------- operators
 
 def _rule(name: str, n_args: int | None = None, n_kwargs: int | None = None) -> Callable:
-    """Register the rule of an operator, which takes the operator first."""
+    """Return a decorator that registers the rule of an operator. The rule's first argument is the operator."""
     func = getattr(aten, name)
 
     def note(rule: Callable) -> Callable:

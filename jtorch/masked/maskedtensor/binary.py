@@ -1,4 +1,4 @@
-"""Elementwise operators of two tensors, one of which is masked, or both with one mask."""
+"""Elementwise operators of two tensors. One is masked, or both are and their masks are equal."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def _check(args: tuple, kwargs: dict) -> None:
 
 
 def _of_data(func: Any, args: list) -> Tensor:
-    """Return the operator's result for the arguments' values."""
+    """Return the operator's result for data without masks. For sparse data only the stored values are computed."""
     first, second = args[:2]
     if not isinstance(first, Tensor) or first.layout is strided:
         return func(*args)

@@ -72,7 +72,7 @@ class MaskedTensor(Tensor):
     # ------------------------------------------------------------ parts
 
     def get_data(self) -> Tensor:
-        """Return the data. Gradients flow through the result, masked."""
+        """Return the data without the mask. The gradient of the masked tensor is masked."""
         return functions.GetData.apply(self)
 
     def get_mask(self) -> Tensor:
@@ -199,7 +199,7 @@ def mask_of(x: Any) -> Any:
 
 
 def mapped(part: Callable[[Any], Any], value: Any) -> Any:
-    """Return a value with ``part`` of each masked tensor in place of the tensor, also in lists."""
+    """Return a value with each masked tensor replaced by ``part`` of it, also inside lists."""
     if is_masked_tensor(value):
         return part(value)
     if value.__class__ in (list, tuple):
@@ -208,14 +208,14 @@ def mapped(part: Callable[[Any], Any], value: Any) -> Any:
 
 
 def wrapped(data: Any, mask: Any) -> Any:
-    """Return the masked tensors of results and their masks, also in lists."""
+    """Return masked tensors of results and their masks, also inside lists."""
     if data.__class__ in (list, tuple):
         return type(data)([wrapped(d, m) for d, m in zip(data, mask, strict=True)])
     return MaskedTensor(data, mask) if isinstance(data, Tensor) else NotImplemented
 
 
 def without_rule(first: str) -> str:
-    """Return PyTorch's advice for a missing operator after a first sentence."""
+    """Return PyTorch's text about a missing operator; ``first`` is its first sentence."""
     return (f"{first}\nIf you would like this operator to be supported, please file an issue for a feature request at "
             "https://github.com/pytorch/maskedtensor/issues with a minimal reproducible code snippet.\nIn the case that the "
             "semantics for the operator are not trivial, it would be appreciated to also include a proposal for the semantics.")

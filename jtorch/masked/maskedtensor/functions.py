@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 class Constructor(Function):
-    """The differentiable constructor, whose gradient is the masked tensor's."""
+    """The differentiable constructor. The gradient of the data is the masked tensor's gradient."""
 
     @staticmethod
     def forward(ctx: Any, data: Tensor, mask: Tensor) -> MaskedTensor:      # type: ignore[override]
-        """See Function.forward."""
+        """Return the masked tensor."""
         from jtorch.masked.maskedtensor.core import MaskedTensor
         return MaskedTensor(data, mask)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Any) -> Any:        # type: ignore[override]
-        """See Function.backward."""
+        """Return the gradient of the data. The mask has none."""
         return grad_output, None
 
 
@@ -30,12 +30,12 @@ class GetData(Function):
 
     @staticmethod
     def forward(ctx: Any, input: MaskedTensor) -> Tensor:      # type: ignore[override]
-        """See Function.forward."""
+        """Return the data without its history."""
         ctx.mask = input._masked_mask
         return input._masked_data.detach()
 
     @staticmethod
     def backward(ctx: Any, grad_output: Any) -> Any:        # type: ignore[override]
-        """See Function.backward."""
+        """Return the gradient with the input's mask."""
         from jtorch.masked.maskedtensor.core import MaskedTensor
         return grad_output if isinstance(grad_output, MaskedTensor) else MaskedTensor(grad_output, ctx.mask)

@@ -16,7 +16,7 @@ class _Conversion(Function):
 
     @staticmethod
     def backward(ctx: Any, grad_output: Any) -> Any:        # type: ignore[override]
-        """See Function.backward."""
+        """Return the gradient in the input's layout."""
         return in_layout(grad_output, ctx.layout)
 
 
@@ -25,7 +25,7 @@ class MaskedContiguous(_Conversion):
 
     @staticmethod
     def forward(ctx: Any, input: MaskedTensor) -> MaskedTensor:      # type: ignore[override]
-        """See Function.forward."""
+        """Return a contiguous masked tensor, or the input if it is contiguous."""
         ctx.layout = input.layout
         if input.is_contiguous():
             return input
@@ -37,13 +37,13 @@ class MaskedToLayout(_Conversion):
 
     @staticmethod
     def forward(ctx: Any, input: MaskedTensor, layout: Any) -> MaskedTensor:      # type: ignore[override]
-        """See Function.forward."""
+        """Return the masked tensor in the layout."""
         ctx.layout = input.layout
         return in_layout(input, layout)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Any) -> Any:        # type: ignore[override]
-        """See Function.backward."""
+        """Return the gradient in the input's layout. The argument ``layout`` has none."""
         return in_layout(grad_output, ctx.layout), None
 
 
@@ -61,18 +61,18 @@ def in_layout(input: MaskedTensor, layout: Any) -> MaskedTensor:
 
 
 class MaskedWhere(Function):
-    """Chooses elements; the gradient of each input hides the elements of the other."""
+    """Chooses elements of two tensors. Each tensor's gradient masks the elements that were taken from the other tensor."""
 
     @staticmethod
     def forward(ctx: Any, cond: Tensor, input: Any, other: Any) -> MaskedTensor:      # type: ignore[override]
-        """See Function.forward."""
+        """Return the chosen elements."""
         ctx.mark_non_differentiable(cond)
         ctx.save_for_backward(cond)
         return chosen(cond, input, other)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Any) -> Any:        # type: ignore[override]
-        """See Function.backward."""
+        """Return the gradients of the two tensors. The condition has none."""
         (cond,) = ctx.saved_tensors
         hidden = MaskedTensor(grad_output._masked_data, torch.zeros_like(grad_output._masked_mask))
         return None, chosen(cond, grad_output, hidden), chosen(cond, hidden, grad_output)
@@ -89,5 +89,5 @@ class Constructor(functions.Constructor):
 
     @staticmethod
     def backward(ctx: Any, grad_output: Any) -> Any:        # type: ignore[override]
-        """See Function.backward."""
+        """Return the gradient's data without the mask."""
         return data_of(grad_output), None

@@ -22,5 +22,5 @@ def _both(func: Any) -> Callable:
 
 PASSTHROUGH = {getattr(ops.aten, name): _both(getattr(ops.aten, name)) for name in _NAMES}
 PASSTHROUGH_FNS = list(PASSTHROUGH)
-# If a Function returns one of its inputs, autograd/function.py makes an alias of it.
+# autograd/function.py calls alias if a Function returns one of its inputs. PyTorch's list PASSTHROUGH_FNS lacks alias.
 PASSTHROUGH[ops.aten.alias] = _both(ops.aten.alias)

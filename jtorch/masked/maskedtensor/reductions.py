@@ -42,7 +42,7 @@ def _whole(name: str, input: MaskedTensor) -> MaskedTensor:
 
 
 def _place(data: Tensor, number: int) -> Tensor:
-    """Return the place of a COO tensor's value in the dense tensor, counted as PyTorch does."""
+    """Return the index of a stored COO value in the flattened dense tensor, as float32 like PyTorch."""
     size = tuple(data.size())
     strides = [math.prod(size) / math.prod(size[:i + 1]) for i in range(len(size))]
     index = data.indices()[:, number].tolist()

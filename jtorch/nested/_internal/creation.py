@@ -185,11 +185,11 @@ def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
 
 
 def to_padded_tensor(input: Tensor, padding: float, output_size: Sequence[int] | None = None, out: Any = None) -> Tensor:
-    """Return a dense copy of a nested tensor with ``padding`` behind each component. See torch.nested.to_padded_tensor.
+    """Return a dense copy of a nested tensor with ``padding`` after each component. See torch.nested.to_padded_tensor.
 
     Args:
         input (Tensor): a nested tensor.
-        padding (float): the number behind the components.
+        padding (float): the number after the components.
         output_size (sequence of int, optional): the size of the result; the ragged one counts. Default: the largest component's.
         out: not built.
 

@@ -79,7 +79,7 @@ class NestedTensor(Tensor):
         return self._known(name)
 
     def _known(self, name: str) -> Any:
-        """Return a size from the cache, or None. In files of PyTorch it is the size of a tensor."""
+        """Return a cached size, or None. A checkpoint stores the size as dim 0 of a tensor without elements."""
         found = self._metadata_cache.get(name)
         return found.shape[0] if isinstance(found, Tensor) else found
 
@@ -135,7 +135,7 @@ class NestedTensor(Tensor):
     nelement = numel
 
     def to_padded_tensor(self, padding: Any, output_size: Any = None) -> Tensor:
-        """Return a dense copy with ``padding`` behind each component. See torch.nested.to_padded_tensor."""
+        """Return a dense copy with ``padding`` after each component. See torch.nested.to_padded_tensor."""
         from jtorch.nested._internal.padding import to_padded_tensor
         return to_padded_tensor(self, padding, output_size)
 
@@ -189,8 +189,8 @@ class NestedTensor(Tensor):
         return self._like(self._values.detach())
 
     data = property(detach)     # type: ignore[assignment]
-    entries = property(lambda self: self._values)       # what autograd.grad differentiates by
-    rebuilt = _like     # what makes a gradient from the gradient of the entries
+    entries = property(lambda self: self._values)       # autograd.grad differentiates with respect to the values
+    rebuilt = _like     # autograd.grad makes a nested tensor from the values' gradient
 
     def _backward_from(self, gradient: Any) -> tuple[Tensor, Any]:
         """Return the values and their gradient, from which a backward starts."""
@@ -233,7 +233,7 @@ class NestedTensor(Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
-        """Raise NotImplementedError: functions with rules do not come here."""
+        """Raise NotImplementedError: ``__torch_function__`` has handled all functions with rules."""
         raise NotImplementedError(func)
 
 
@@ -257,7 +257,7 @@ def _rebuild_njt(constructor_kwargs: dict[str, Any]) -> NestedTensor:
     return NestedTensor(**constructor_kwargs)
 
 
-_rebuild_njt.rebuilds = _rebuild_njt        # type: ignore[attr-defined]    # It makes tensors from checkpoints.
+_rebuild_njt.rebuilds = _rebuild_njt        # type: ignore[attr-defined]    # Checkpoints may call it.
 
 
 def values_of(x: Any) -> Any:
@@ -323,8 +323,9 @@ def _ragged_dim_of(tensors: Sequence[Tensor]) -> int:
 
 def jagged_from_tensor_and_lengths(tensor: Tensor, starts: Tensor,
                                    lengths: Tensor) -> tuple[NestedTensor, Tensor, Tensor | None]:
-    """Return a nested tensor that shows, of each row, ``lengths`` elements from ``starts`` on; its offsets, and its lengths if
-    there are holes.
+    """Return (nested tensor, offsets, lengths) for the ``lengths`` elements of each row from ``starts`` on.
+
+    The lengths are None if there are no holes between the parts.
     """
     batch = tensor.shape[0]
     if any(t.dim() > 1 or t.numel() not in (1, batch) for t in (starts, lengths)):

@@ -21,7 +21,7 @@ def places(nt: NestedTensor) -> tuple[Tensor, Tensor]:
 
 
 def to_padded(nt: NestedTensor, padding: Any, size: int | None = None) -> Tensor:
-    """Return a dense tensor with ``padding`` behind each component, up to ``size`` in the ragged dim."""
+    """Return a dense tensor with ``padding`` after each component, up to ``size`` in the ragged dim."""
     if nt._lengths is not None:
         raise RuntimeError("to_padded_tensor(): not supported for nested tensors with holes")
     size = nt._get_max_seqlen() if size is None else size
@@ -35,14 +35,14 @@ def to_padded(nt: NestedTensor, padding: Any, size: int | None = None) -> Tensor
 
 
 def to_padded_tensor(nt: NestedTensor, padding: Any, output_size: Any = None) -> Tensor:
-    """Return a padded tensor of PyTorch's size, which is large if the largest component is not known."""
+    """Return a padded tensor. Its ragged size is the largest component's if known, else that of all values, as in PyTorch."""
     known = nt._maybe_max_seqlen
     size = nt._values.shape[0] if known is None else known
     return to_padded(nt, padding, size if output_size is None else output_size[nt._ragged_idx])
 
 
 def from_padded(padded: Tensor, like: NestedTensor, ragged_idx: int | None = None) -> NestedTensor:
-    """Return the nested tensor of another one's structure with the elements of a dense tensor."""
+    """Return a nested tensor of the structure of ``like``, with the elements of a padded tensor."""
     ragged_idx = like._ragged_idx if ragged_idx is None else ragged_idx
     values = torch.transpose(padded, ragged_idx, 1)[places(like)]
     return like._like(torch.transpose(values, ragged_idx - 1, 0), ragged_idx)

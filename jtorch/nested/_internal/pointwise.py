@@ -18,7 +18,7 @@ def pointwise(func: Callable, *args: Any, **kwargs: Any) -> Any:
 
 
 def in_place(func: Callable, *args: Any, **kwargs: Any) -> Any:
-    """Change the values of the first argument, and return it."""
+    """Run an in-place function on the values of the first argument, and return the argument."""
     nt = args[0]
     if not isinstance(nt, NestedTensor):
         raise NotImplementedError(f"{func.__name__}: a nested tensor cannot be written into a dense one")
@@ -32,14 +32,14 @@ def on_values(func: Callable, input: NestedTensor, *args: Any, **kwargs: Any) ->
 
 
 def wrapped(nt: NestedTensor, result: Any) -> Any:
-    """Return the nested tensors of results, in the structure of ``nt``."""
+    """Return results for the values as nested tensors of the structure of ``nt``."""
     if isinstance(result, (tuple, list)):
         return type(result)([nt._like(r) for r in result])
     return nt._like(result)
 
 
 def _fitted(func: Callable, nt: NestedTensor, x: Any, args: tuple) -> Any:
-    """Return an argument in the form in which it meets the values of ``nt``."""
+    """Return an argument in a form that broadcasts with the values of ``nt``."""
     if isinstance(x, NestedTensor):
         if x is not nt and not dims.matches(nt, x._size):
             raise _mismatch(func, *args[:2])

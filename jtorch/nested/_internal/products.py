@@ -101,7 +101,7 @@ def _valid(nt: NestedTensor) -> Any:
 
 
 def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
-    """Raise PyTorch's errors."""
+    """Raise PyTorch's errors for arguments that attention does not accept."""
     three = (query, key, value)
     if not all(isinstance(t, NestedTensor) for t in three):
         raise ValueError("Expected query, key, and value to be nested tensors, but got query.is_nested: "

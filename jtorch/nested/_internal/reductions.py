@@ -1,4 +1,4 @@
-"""Reductions of nested tensors: over all elements, over dims beside the ragged one, or over the ragged one."""
+"""Reductions of nested tensors: over all elements, over the ragged dim, or over other dims."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def _check(input: NestedTensor, name: str, batch: bool, ragged: bool, others: bo
 
 
 def padding_of(name: str, dtype: Any) -> Any:
-    """Return the number that does not change a reduction's result."""
+    """Return the padding that does not change a reduction's result."""
     if name in _NO_CHANGE:
         return _NO_CHANGE[name]
     if dtype is named("bool"):
@@ -58,7 +58,7 @@ def padding_of(name: str, dtype: Any) -> Any:
 
 
 def mean(func: Callable, input: NestedTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Average; over the ragged dim by the lengths of the components."""
+    """Compute the mean. Along the ragged dim, divide by the components' lengths."""
     listed = list(dim) if isinstance(dim, (tuple, list)) else [dim]
     if dim is None or not listed:
         return reduction(func, input, dim, keepdim, dtype=dtype)
@@ -76,7 +76,7 @@ def mean(func: Callable, input: NestedTensor, dim: Any = None, keepdim: bool = F
 # ---------------------------------------------------------------- normalizations
 
 def softmax(func: Callable, input: NestedTensor, dim: Any = None, *args: Any, **kwargs: Any) -> NestedTensor:
-    """Compute softmax along a dim other than the batch, also along the ragged one."""
+    """Compute softmax along a dim other than the batch; log_softmax also not along the ragged dim."""
     if isinstance(dim, tuple):
         raise RuntimeError(f"{func.__name__}(): not supported for dimensions of type 'tuple' for NestedTensor")
     found, batch, ragged, _ = dims.kinds(input, (dim,))
@@ -97,7 +97,7 @@ def softmax(func: Callable, input: NestedTensor, dim: Any = None, *args: Any, **
 
 def layer_norm(func: Callable, input: NestedTensor, normalized_shape: Any, weight: Any = None, bias: Any = None,
                eps: float = 1e-5) -> NestedTensor:
-    """Normalize the last dims; with the ragged one among them there are no weight and bias."""
+    """Normalize the last dims. If the ragged dim is among them, ignore the weight and the bias."""
     if input.dim() <= 2:
         raise RuntimeError("layer_norm(): not supported for NestedTensor objects with 2 or fewer dimensions")
     if len(normalized_shape) == input.dim():
@@ -115,7 +115,7 @@ def layer_norm(func: Callable, input: NestedTensor, normalized_shape: Any, weigh
 
 
 def rms_norm(func: Callable, input: NestedTensor, normalized_shape: Any, weight: Any = None, eps: Any = None) -> NestedTensor:
-    """Normalize dims behind the ragged one."""
+    """Normalize dims after the ragged one."""
     if len(normalized_shape) > input.dim() - input._ragged_idx - 1:
         raise ValueError("rms_norm(): Normalization over the ragged dim not supported for nested tensors")
     return input._like(func(input._values, normalized_shape, weight, eps))

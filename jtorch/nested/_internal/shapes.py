@@ -30,7 +30,7 @@ def transpose(func: Callable, input: NestedTensor, dim0: int, dim1: int) -> Nest
 
 
 def permute(func: Callable, input: NestedTensor, *order: Any) -> NestedTensor:
-    """Reorder the dims behind the batch."""
+    """Reorder the dims after the batch."""
     order = _sizes(order)
     if len(order) != input.dim():
         raise ValueError(f"permute(): number of dimensions in the tensor input ({input.dim()}) does not match the length of the "
@@ -76,7 +76,7 @@ def unflatten(func: Callable, input: NestedTensor, dim: int, sizes: Sequence[int
 
 
 def unsqueeze(func: Callable, input: NestedTensor, dim: int) -> NestedTensor:
-    """Insert a dim of size 1 behind the batch."""
+    """Insert a dim of size 1 after the batch."""
     at = dims.plain_dim(input, dim, "unsqueeze", ndim=input.dim() + 1)
     return input._like(torch.unsqueeze(input._values, at), input._ragged_idx + (at <= input._ragged_idx - 1))
 
@@ -128,7 +128,8 @@ def getitem(func: Callable, input: NestedTensor, index: Any) -> Any:
     return input._like(input._values[index[1:]], input._ragged_idx - removed)
 
 
-_ALL = slice(None)      # what an ellipsis stands for; PyTorch refuses a slice of the batch that a program writes
+# Stands for the dims of an ellipsis. ``getitem`` compares by identity, to refuse a slice of the batch by the user as PyTorch does.
+_ALL = slice(None)
 
 
 def _without_ellipsis(index: tuple, ndim: int) -> tuple:
