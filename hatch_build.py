@@ -74,7 +74,7 @@ class CustomBuildHook(BuildHookInterface):
     """Put the extensions into a wheel, which then fits only this Python and machine."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """See BuildHookInterface.initialize."""
+        """Build the extensions, and add those that could be built to the wheel."""
         if self.target_name != "wheel" or os.environ.get("JTORCH_SPEEDUPS") == "0":
             return
         for what, make in (("its extension", build), ("oneDNN", build_onednn)):

@@ -22,7 +22,7 @@ class _Mode(threading.local):
     hooks_refused: str | None = None                # The message of the error that entering saved-tensor hooks raises.
     mutation_allowed = False                        # True if saved tensors may be written to.
     transformed = False                             # True while a transform of torch.func differentiates the calls.
-    special = False                                 # True if new nodes need an extra step, see ``refresh``.
+    special = False                                 # True if a mode needs an extra step for new nodes. ``refresh`` sets it.
 
     def refresh(self) -> None:
         """Recompute ``special``, after one of the modes it depends on changed."""

@@ -55,7 +55,7 @@ def supported_activities() -> set[ProfilerActivity]:
 
 
 def kineto_available() -> bool:
-    """Return False, since JAX does the tracing. See torch.profiler.kineto_available."""
+    """Return False, since JAX records the events. See torch.profiler.kineto_available."""
     return False
 
 

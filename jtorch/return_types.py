@@ -6,7 +6,7 @@ from typing import Any
 from jtorch.dispatch.returns import return_type
 from jtorch.ops.registry import OPS
 
-# These functions are not ops of their own.
+# Functions with named results that are not ops themselves, and the names of their results.
 _OF_FUNCTIONS = {"slogdet": ("sign", "logabsdet"), "histogramdd": ("hist", "bin_edges")}
 
 

@@ -28,7 +28,7 @@ from tools.pytorch_names import MEMBERS, NAMES, is_public
 
 TABLE = NAMES.with_name("lacking.json")
 ABSENT = object()
-# Classes whose members programs do not name: TorchScript's types, enums of C++, the old names of a dtype's tensors.
+# Classes whose members user code does not name: TorchScript's types, enums of C++, the old names of a dtype's tensors.
 _UNNAMED = re.compile(r"torch\.(\w+Type|\w+Tensor|(sparse|cuda)\.\w+Tensor|DispatchKey\w*|Node|Graph|Block|Tag)$")
 _BY_ENUMS = {"name", "value"}
 BY_EXTRAS = {"torch.utils.tensorboard.SummaryWriter"}       # names of jtorch that need another package
@@ -72,7 +72,7 @@ def refusal(thing: Any) -> str:
 
 
 def _raised(function: Any, *first: Any) -> str:
-    """Return what a function that does nothing but raise says."""
+    """Return the error text of a function that only raises NotImplementedError; "" for other functions."""
     function = getattr(function, "__func__", function)
     code = getattr(inspect.unwrap(function), "__code__", None) if isinstance(function, FunctionType) else None
     if code is None or "NotImplementedError" not in code.co_names or len(code.co_code) > 60 or _branches(code):
@@ -87,7 +87,7 @@ def _raised(function: Any, *first: Any) -> str:
 
 
 def _branches(code: Any) -> bool:
-    """Return whether code does one thing or another."""
+    """Return whether code has jumps, that is branches or loops."""
     return any("JUMP" in step.opname for step in dis.get_instructions(code))
 
 

@@ -1,4 +1,4 @@
-"""``python -m jtorch check``: the PyTorch names that a project uses, and what jtorch lacks. Nothing here imports JAX."""
+"""``python -m jtorch check``: the PyTorch names that a project uses, and what jtorch lacks. The package imports no JAX."""
 from __future__ import annotations
 
 import os

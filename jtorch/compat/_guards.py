@@ -1,4 +1,4 @@
-"""torch._guards: queries about a trace of PyTorch's compiler; none is ever in progress here."""
+"""torch._guards: queries about a trace of PyTorch's compiler; none is ever in progress in jtorch."""
 from __future__ import annotations
 
 import contextlib

@@ -28,5 +28,5 @@ def boolean_dispatch(arg_name: str, arg_index: int, default: bool, if_true: Call
 
 
 def is_scripting() -> bool:
-    """Return False: TorchScript compiles nothing here."""
+    """Return False: TorchScript compiles nothing in jtorch."""
     return False

@@ -11,6 +11,6 @@ from jtorch._library.namespaces import ops as ops
 
 
 class HigherOrderOperator(OperatorBase):
-    """PyTorch's class of operators that take functions. It has no instances here: torch.cond and torch.while_loop are
+    """PyTorch's class of operators that take functions. It has no instances in jtorch: torch.cond and torch.while_loop are
     functions.
     """

@@ -76,7 +76,7 @@ class OutputSpec:
 
 @dataclass
 class ExportBackwardSignature:
-    """The signature of a program that computes gradients; none is made here."""
+    """The signature of a program that computes gradients; none is made in jtorch."""
 
     gradients_to_parameters: dict[str, str]
     gradients_to_user_inputs: dict[str, str]

@@ -171,7 +171,7 @@ def _by_axes(args: tuple, kwargs: dict[str, Any], input_names: Any, axes: dict[s
 
 
 def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable, opset_version: int) -> None:
-    """Store a symbolic function of PyTorch's TorchScript exporter, which is never called here.
+    """Store a symbolic function of PyTorch's TorchScript exporter, which is never called in jtorch.
 
     See torch.onnx.register_custom_op_symbolic. ValueError for a name without ``::``.
     """

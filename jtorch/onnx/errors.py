@@ -13,4 +13,4 @@ class UnsupportedOperatorError(OnnxExporterError):
 
 
 class SymbolicValueError(OnnxExporterError):
-    """An error of PyTorch's TorchScript exporter, which is never raised here."""
+    """An error of PyTorch's TorchScript exporter, which is never raised in jtorch."""

@@ -25,7 +25,7 @@ _CHUNK = 1 << 24
 
 
 def _crc(given: Any) -> int:
-    """Return the CRC-32 of a buffer of bytes; computing it in pieces lets other threads run."""
+    """Return the CRC-32 of a buffer of bytes. Between its pieces Python can handle signals."""
     crc, data = 0, memoryview(given)
     for start in range(0, len(data), _CHUNK):
         crc = zlib.crc32(data[start:start + _CHUNK], crc)

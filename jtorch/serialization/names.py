@@ -22,7 +22,7 @@ from jtorch.nn.parallel import DataParallel
 from jtorch.nn.parameter import Buffer
 from jtorch.tensor import Parameter, Tensor
 
-# These dtypes have a storage class in checkpoints. Storages of other dtypes are bytes, with the dtype beside them.
+# These dtypes have a storage class in checkpoints. Storages of other dtypes are saved as bytes; each tensor names its dtype.
 _CLASSIC = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool", "bfloat16", "complex128",
             "complex64")
 STORAGE_CLASSES = {f"{named(name).scalar_name}Storage": named(name) for name in _CLASSIC}
@@ -130,7 +130,7 @@ def find(module: str, name: str) -> Any:
         return _OURS[module, name]
     if name in STORAGE_TYPES:
         return STORAGE_TYPES[name]
-    # Builtin functions are pickled as attributes of this class.
+    # PyTorch pickles builtin functions as attributes of ``torch._C._VariableFunctionsClass``.
     if (module, name) == ("torch._C", "_VariableFunctionsClass"):
         return _public("torch")
     for path in (*(new for old, new in _MOVED if f"{module}.".startswith(f"{old}.")), module):

@@ -160,7 +160,7 @@ def _naming(base: Any) -> Any:
                 own = type(obj).__reduce_ex__
                 ours = own is Tensor.__reduce_ex__ or obj.layout not in (strided, jagged)
                 return reduce_tensor(obj) if ours else NotImplemented
-            return NotImplemented if names.torch_name(obj) is None else "a name"    # The method save_global writes the name.
+            return NotImplemented if names.torch_name(obj) is None else "a name"  # pickle then calls ``save_global``
 
         def save_global(self, obj: Any, name: str | None = None) -> None:
             path = names.torch_name(obj)

@@ -110,7 +110,7 @@ def _shown(given: Any) -> Stored:
     """Wrap a storage that does not come from a checkpoint. Its dtype and shape stay."""
     if isinstance(given, Stored):
         return given
-    if isinstance(given, Storage):      # Another process of this program sent the storage.
+    if isinstance(given, Storage):      # The storage comes from copy.copy, or from another process.
         made = Stored(given, given.aval.dtype)
     elif isinstance(given, TypedStorage):
         made = Stored(given._untyped_storage._storage, given.dtype)

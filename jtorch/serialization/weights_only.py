@@ -114,7 +114,7 @@ def _complex(real: float, imag: float = 0.0) -> complex:
     return complex(real, imag)
 
 
-# Maps an allowed name to the function that its call runs. Other names can only be arguments.
+# Maps an allowed object to the function that runs if a pickle calls the object. Other objects can only be arguments.
 _CALLS: dict[Any, Callable] = {
     OrderedDict: OrderedDict, Counter: Counter, set: set, bytearray: _bytearray, complex: _complex, Size: Size,
     device_class: device_class, rebuild._rebuild_from_type_v2: rebuild._rebuild_from_type_v2,
@@ -122,7 +122,7 @@ _CALLS: dict[Any, Callable] = {
 _HASHING = (OrderedDict, Counter, set)
 
 
-# Names of nested tensors that are allowed, too. Their module is imported for a file that has them.
+# Allowed names of nested tensors. Their module is imported only if a pickle has these names.
 _NESTED = {f"torch.nested._internal.nested_tensor.{name}" for name in ("NestedTensor", "_rebuild_njt")}
 
 

@@ -45,12 +45,12 @@ def begins(rows: np.ndarray, n: int) -> np.ndarray:
 
 
 def rows_of(starts: np.ndarray) -> np.ndarray:
-    """Return the row of each value."""
+    """Return the row of each value, from the rows' offsets."""
     return np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
 
 
 def pairs(left_columns: np.ndarray, right_starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs of values that meet in a matrix product: each on the left with the right row of its column."""
+    """Return the pairs (left value, right value) that a matrix product multiplies: the right row is the left column."""
     counts = np.diff(right_starts)[left_columns]
     left = np.repeat(np.arange(len(left_columns), dtype=np.int64), counts)
     first = np.repeat(np.cumsum(counts) - counts, counts)

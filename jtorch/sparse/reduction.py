@@ -65,7 +65,7 @@ def norm(t: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False
 
 @rule("any")
 def any_of(t: SparseTensor) -> Tensor:
-    """Return whether any element is nonzero."""
+    """Return whether any stored value is nonzero."""
     return functions.any(as_coo(t).stored_values)
 
 

@@ -27,7 +27,8 @@ def rule(*names: str) -> Callable:
 
 def dispatch(func: Any, args: tuple, kwargs: dict) -> Any:
     """Run the rule of a function."""
-    record = getattr(func, "_record", None)     # The record's call of torch.ops.aten dispatches here again.
+    # An operator of torch.ops.aten has a record. The record calls a function of torch, which is dispatched to its rule.
+    record = getattr(func, "_record", None)
     if record is not None:
         return record(*args, **kwargs)
     name = getattr(func, "__name__", "").rsplit(".", 1)[-1]
@@ -47,7 +48,7 @@ def dispatch(func: Any, args: tuple, kwargs: dict) -> Any:
     return found(*args, **kwargs)
 
 
-# Functions with a kernel that writes sparse or dense results to ``out=``.
+# Functions that accept ``out=`` for sparse arguments, as in PyTorch.
 _WITH_OUT = frozenset("add sub mul div mm addmm matmul sspaddmm".split()) | frozenset(
     "abs sqrt sin sinh asin asinh tan tanh atan atanh log1p expm1 floor ceil round trunc sign sgn erf erfinv neg deg2rad rad2deg "
     "relu".split())
@@ -65,7 +66,7 @@ def written(made: Any, out: Any, name: str, args: tuple) -> Any:
 
 
 def _is_own_method(t: Any, name: str) -> bool:
-    """Return whether the class of a sparse tensor has a method of its own."""
+    """Return whether sparse/tensor.py defines this method for the class of a sparse tensor."""
     return any([getattr(vars(c).get(name), "__module__", None) == SparseTensor.rebuilt.__module__ for c in type(t).__mro__])
 
 

@@ -25,7 +25,7 @@ def rebuilt(layout: Any, data: tuple) -> SparseTensor:
 
 
 def unchecked(layout: Any, data: tuple) -> SparseTensor:
-    """Return a tensor whose elements are still unknown; it will ``become`` the result of ``rebuilt``."""
+    """Return a tensor before its elements are read; later it will ``become`` the result of ``rebuilt``."""
     kind = CLASSES.get(layout)
     indices, (values, size) = (data[:1], data[1:3]) if layout is sparse_coo else (data[:2], data[2:4])
     if kind is None or not isinstance(values, Tensor):

@@ -35,7 +35,7 @@ class SparseTensor(Tensor):
     _is_of_layout = True
     _asked_by_all = False       # Handwritten functions need not dispatch to this class, since the functions that they call do.
     layout: layout = sparse_coo     # type: ignore[assignment]
-    stored_indices: tuple[Tensor, ...]  # The int64 indices of the values, in the layout's form.
+    stored_indices: tuple[Tensor, ...]  # In the layout's form: int64 for COO, int64 or int32 for other layouts.
     stored_values: Tensor
 
     @classmethod
@@ -211,7 +211,7 @@ class CooTensor(SparseTensor):
     coalesced = False
 
     def is_coalesced(self) -> bool:
-        """Return whether the indices are unique and sorted. See torch.Tensor.is_coalesced."""
+        """Return whether the indices are known to be unique and sorted. See torch.Tensor.is_coalesced."""
         return self.coalesced
 
     def _indices(self) -> Tensor:

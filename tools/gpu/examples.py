@@ -11,7 +11,7 @@ from tools.gpu.child import ROOT, run
 from tools.gpu.line import LATE, SKIPPED, Line
 from tools.gpu.stand_in import jtorch_with
 
-# Each has a name, arguments, and arguments for a quick run.
+# Each entry has a file, its arguments, and its arguments for a quick run.
 EXAMPLES: tuple[tuple[str, list[str], list[str]], ...] = (
     ("train_digits.py", ["--epochs", "30", "--device", "cuda"], ["--epochs", "15", "--device", "cuda"]),
     ("vae_digits.py", ["--epochs", "20"], ["--epochs", "1"]),

@@ -1,4 +1,4 @@
-"""List the lanes of the tests as the mutants meet them, the quickest first."""
+"""List the lanes of the tests in the order in which the mutants run through them, the quickest first."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ class Lane:
     arguments: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
     timeout: int = 900            # seconds of CPU time; a mutant with a hang counts as killed
-    after: str = ""             # The lane leaves out the tests of this lane.
+    after: str = ""             # the name of an earlier lane, whose tests are left out
 
 
 CORE = "tests/core"

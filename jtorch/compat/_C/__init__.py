@@ -83,7 +83,7 @@ def _DisableTorchDispatch() -> Any:
 
 
 def _disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """Call the operator; classes without a ``__torch_dispatch__`` of their own have this one."""
+    """Call the operator without ``__torch_dispatch__`` of classes and modes. Classes that define none have this one."""
     with _DisableTorchDispatch():
         return func(*args, **(kwargs or {}))
 
@@ -174,7 +174,7 @@ def _is_alias_of(first: Tensor, second: Tensor) -> bool:
 
 
 def _nothing(*args: Any) -> None:
-    """Do nothing: TorchScript's compiler does not exist here."""
+    """Do nothing: TorchScript's compiler does not exist in jtorch."""
 
 
 _jit_set_texpr_fuser_enabled = _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _nothing

@@ -3,5 +3,5 @@ from jtorch._base.cpu_flags import capabilities as _get_cpu_capability  # noqa: 
 
 
 def _init_amx() -> bool:
-    """False: no tiles of AMX are used."""
+    """Return False: AMX's tiles are not used."""
     return False

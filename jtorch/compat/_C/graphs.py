@@ -1,4 +1,4 @@
-"""Classes of TorchScript's compiled programs, for ``isinstance``. They have no instances here."""
+"""Classes of TorchScript's compiled programs, for ``isinstance``. They have no instances in jtorch."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""torch._dynamo.eval_frame: the class of modules that torch.compile wraps; it has no instances here."""
+"""torch._dynamo.eval_frame: the class of modules that torch.compile wraps; it has no instances in jtorch."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ run, skip_frame = allow_in_graph, disable
 
 
 class OptimizedModule(Module):
-    """PyTorch's class of compiled modules. ``torch.compile`` returns the module itself here, so ``isinstance`` is False."""
+    """PyTorch's class of compiled modules. ``torch.compile`` returns the module itself in jtorch, so ``isinstance`` is False."""
 
     def __init__(self, mod: Any, dynamo_ctx: Any = None):
         raise NotImplementedError("torch._dynamo.OptimizedModule is not built; torch.compile(module) gives the module itself.")

@@ -1,4 +1,4 @@
-"""torch._dynamo.exc: errors of PyTorch's compiler, for ``except`` clauses. None is raised here."""
+"""torch._dynamo.exc: errors of PyTorch's compiler, for ``except`` clauses. None is raised in jtorch."""
 from __future__ import annotations
 
 

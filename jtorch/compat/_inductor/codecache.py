@@ -1,4 +1,4 @@
-"""torch._inductor.codecache: keys of generated code, which does not exist here."""
+"""torch._inductor.codecache: keys of generated code, which does not exist in jtorch."""
 from __future__ import annotations
 
 from jtorch._base.not_built import placeholder

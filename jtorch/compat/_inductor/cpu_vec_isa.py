@@ -14,7 +14,7 @@ class InvalidVecISA(VecISA):
 
 
 def pick_vec_isa() -> VecISA:
-    """Return InvalidVecISA: no code is generated here."""
+    """Return InvalidVecISA: no code is generated in jtorch."""
     return InvalidVecISA()
 
 

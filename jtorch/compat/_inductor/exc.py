@@ -1,4 +1,4 @@
-"""torch._inductor.exc: errors of PyTorch's code generator. Only InvalidCxxCompiler is ever raised here."""
+"""torch._inductor.exc: errors of PyTorch's code generator. Only InvalidCxxCompiler is ever raised in jtorch."""
 from __future__ import annotations
 
 

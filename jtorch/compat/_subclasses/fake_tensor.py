@@ -22,7 +22,7 @@ class DynamicOutputShapeException(RuntimeError):
 
 
 class FakeTensor(Tensor):
-    """PyTorch's class of tensors without data; it has no instances here."""
+    """PyTorch's class of tensors without data; it has no instances in jtorch."""
 
     @staticmethod
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:

@@ -1,4 +1,4 @@
-"""torch._subclasses.functional_tensor: tensors that record writes; they have no instances here."""
+"""torch._subclasses.functional_tensor: tensors that record writes; they have no instances in jtorch."""
 from __future__ import annotations
 
 from typing import Any, NoReturn
@@ -8,7 +8,7 @@ from jtorch.tensor import Tensor
 
 
 class FunctionalTensor(Tensor):
-    """PyTorch's class of tensors that record writes; it has no instances here."""
+    """PyTorch's class of tensors that record writes; it has no instances in jtorch."""
 
     @staticmethod
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:

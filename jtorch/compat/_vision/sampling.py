@@ -7,9 +7,7 @@ import jax.numpy as jnp
 
 
 class Taps(NamedTuple):
-    """Two neighboring pixels and their weights along one axis, for each (region, bin, sample). Weight 0 reads
-    nothing.
-    """
+    """Two neighboring pixels and their weights along one axis, for each (region, bin, sample). Weight 0 leaves a pixel out."""
 
     low: Any
     high: Any
@@ -22,11 +20,11 @@ def taps(start: Any, length: Any, bins: int, count: Any, most: int, size: int) -
 
     Args:
         start: where each region begins.
-        length: how long it is.
-        bins: into how many bins it is divided.
-        count: samples in each bin, by region.
+        length: the length of each region.
+        bins: the number of bins in each region.
+        count: the number of samples in each bin, by region.
         most: the size of the result's last dimension.
-        size: of the image.
+        size: the size of the image.
 
     """
     dtype = start.dtype

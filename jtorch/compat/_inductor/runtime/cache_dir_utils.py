@@ -1,4 +1,4 @@
-"""torch._inductor.runtime.cache_dir_utils: the folder of PyTorch's generated code, to which nothing is written here."""
+"""torch._inductor.runtime.cache_dir_utils: the folder of PyTorch's generated code, to which nothing is written in jtorch."""
 from __future__ import annotations
 
 import getpass
