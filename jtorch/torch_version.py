@@ -15,7 +15,7 @@ _PHASES = {"a": 1, "alpha": 1, "b": 2, "beta": 2, "c": 3, "rc": 3, "pre": 3, "pr
 
 
 def _local_key(local: str | None) -> tuple:
-    """Return a sort key: numbers sort after words, and any part after no part."""
+    """Return the sort key of a local version such as ``cu121``. Numbers sort after words, and any part after no part."""
     parts = re.split(r"[-_.]", local.lower()) if local else ()
     return tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts)
 

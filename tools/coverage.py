@@ -61,7 +61,7 @@ class Row:
 
 
 def found(path: str) -> Any:
-    """Return the module at a path: ``torch.nn.functional``."""
+    """Return the module or object at a path such as ``torch.nn.functional``; None if there is none."""
     try:
         return importlib.import_module(path)
     except ImportError:
@@ -78,7 +78,7 @@ def ours(path: str) -> Any:
 
 
 def public(space: Any) -> Iterator[tuple[str, Any]]:
-    """Return the documented public names of a module or class, without modules."""
+    """Yield (name, value) of the documented public names of a module or class, without modules."""
     for name in sorted(n for n in dir(space) if n[0] != "_"):
         value = inspect.getattr_static(space, name) if inspect.isclass(space) else getattr(space, name)
         if is_documented(value) and not inspect.ismodule(value):
@@ -148,7 +148,7 @@ def is_built(value: Any) -> bool:
 
 
 def inplace(space: Any, path: str, name: str) -> str:
-    """Return whether there is an in-place form. For a function of torch, the form is a method."""
+    """Return the cell about the in-place form. For a function of torch, the form is a method."""
     torch = importlib.import_module("torch")
     owner, mine = (torch.Tensor, ours("torch.Tensor")) if path in ("torch", "torch.Tensor") else (found(path), space)
     if name.endswith("_") or not hasattr(owner, f"{name}_"):
@@ -157,7 +157,7 @@ def inplace(space: Any, path: str, name: str) -> str:
 
 
 def out(op: Op | None, path: str, theirs: Any) -> str:
-    """Return whether the function takes ``out=``."""
+    """Return the cell about ``out=``."""
     if path == "torch.Tensor" or not re.search(r"[*,(]\s*out\s*(=\s*None|:)", theirs.__doc__):
         return NONE
     if op is None:

@@ -176,7 +176,7 @@ def _is_imported(thing: Any) -> bool:
 
 
 def _of_layouts() -> list[type]:
-    """Return the classes of sparse tensors, which PyTorch's one class includes."""
+    """Return the classes of sparse tensors, whose methods PyTorch's class Tensor has itself."""
     from jtorch.sparse.tensor import CompressedTensor, CooTensor
     return [CooTensor, CompressedTensor]
 
@@ -189,7 +189,7 @@ def _has(kind: type, name: str) -> bool:
 
 
 def _words_of(kind: type) -> set[str]:
-    """Return the words in the sources of a class and its bases, which name the attributes that its instances get."""
+    """Return all words in the sources of a class and its bases. An attribute that only instances have is one of these."""
     found: set[str] = set()
     for one in kind.__mro__:
         with contextlib.suppress(OSError, TypeError):

@@ -18,7 +18,7 @@ PAGES = Path(__file__).parent.parent / "docs" / "tutorials"
 
 
 def cells(text: str) -> Iterator[tuple[str, str, str | None]]:
-    """Return (``markdown`` or ``code``, source, expected output) for each cell of a page."""
+    """Yield (``markdown`` or ``code``, source, expected output) for each cell of a page."""
     at = 0
     found = list(FENCED.finditer(text))
     for k, m in enumerate(found):

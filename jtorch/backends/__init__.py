@@ -19,7 +19,7 @@ def flags_frozen() -> bool:
 
 @contextlib.contextmanager
 def __allow_nonbracketed_mutation() -> Iterator[None]:
-    """Do nothing: settings can always be changed. Packages enter this context before they change one."""
+    """Do nothing: settings can always be changed. Packages enter this context before they change a setting."""
     yield
 
 

@@ -15,7 +15,7 @@ range_push = range_pop = range_start = range_end = mark = _absent
 
 @contextlib.contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """Mark a block. See torch.cuda.nvtx.range."""
+    """Raise RuntimeError on entry, as PyTorch does without CUDA. See torch.cuda.nvtx.range."""
     range_push(msg.format(*args, **kwargs))
     try:
         yield

@@ -49,7 +49,7 @@ CALLS = {
 }
 
 
-# PyTorch fails in an internal assertion here.
+# Maps an object to the arguments for which PyTorch fails in an internal assertion if it is given.
 TRAPS = {
     "a 0-dim array": {"a dim or dims", "a shift", "a stride"},
     "a tensor of a bool": {"a permutation", "a limit", "a count", "groups", "a length"},

@@ -14,9 +14,9 @@ from ops.translate import Translator, Unsupported, cotangent, differences, tenso
 
 MOST = 60       # Upper limit of samples per op if only some are run.
 FULL = 120      # Upper limit of samples per op if all are run.
-# These are PyTorch's internal kernels.
+# PyTorch's internal kernels.
 INTERNAL = re.compile(r"^(jiterator_.*|torch\.ops\..*|torch\._scaled.*|hash_tensor)$")
-# The contents of their results are undefined.
+# Ops whose results have undefined contents.
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
 
 
@@ -35,7 +35,7 @@ class Case:
 
 
 def cases(translator: Translator, database: list) -> Iterator[Case]:
-    """Return the entries with an op in jtorch."""
+    """Yield the entries with an op in jtorch."""
     for info in database:
         if INTERNAL.match(info.name):
             continue

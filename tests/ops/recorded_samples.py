@@ -165,7 +165,7 @@ def ops() -> list[str]:
 
 
 def samples(jtorch: Any, op: str) -> Iterator[Sample]:
-    """Return the samples of one op as values of jtorch."""
+    """Yield the samples of one op as values of jtorch."""
     by_op, arrays = _file()
     reader = Reader(jtorch, arrays)
     for function, *rest in by_op[op]:

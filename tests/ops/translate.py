@@ -175,7 +175,7 @@ def _is_whole(t: Any) -> bool:
 
 
 def _short_names(name: str | None) -> Iterator[str]:
-    """Return short names: ``linalg_eigh`` is called ``eigh`` in its namespace."""
+    """Yield the short name in a namespace, if any: ``eigh`` for ``linalg_eigh``."""
     if name and name.split("_")[0] in ("linalg", "special", "fft"):
         yield name.partition("_")[2]
 

@@ -30,7 +30,7 @@ OF_OTHERS = {"engine/batched.py": "the ranks that PyTorch's batching rules deman
 
 
 def names_asked_for(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Return (name of an op or a node, line) of comparisons of a name with a constant."""
+    """Yield (name of an op or a node, line) of comparisons of a name with a constant."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]

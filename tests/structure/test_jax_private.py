@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "jtorch"
 FILES = {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
 PRIVATE = re.compile(r"^\s*(?:from|import) (?:jax\._src|jaxlib\.|jaxlib import)", re.MULTILINE)
-# These two programs run without jtorch.
+# These two files run as processes without jtorch, so they use JAX's private names themselves.
 ALONE = {"distributed/coordinator.py", "engine/compile_server.py"}
 
 

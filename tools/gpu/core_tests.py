@@ -29,7 +29,7 @@ QUICK = ("test_views.py",)
 
 
 def run_all(seconds: float, tiny: bool) -> Iterator[Line]:
-    """Run the files, several at a time, within this many seconds. Return a line for each."""
+    """Run the files, several at a time, within this many seconds. Yield a line for each."""
     if find_spec("pytest") is None:
         yield Line("core tests", "tests/core", SKIPPED, detail="pytest is not installed")
         return

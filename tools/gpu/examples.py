@@ -23,7 +23,7 @@ ONLY_FULL = "engine_report.py"      # This example needs all of its hundreds of 
 
 
 def run_all(seconds: float, tiny: bool) -> Iterator[Line]:
-    """Run the examples one after another within this many seconds."""
+    """Run the examples one after another within this many seconds. Yield a line for each."""
     with tempfile.TemporaryDirectory() as folder:
         for name, full, quick in EXAMPLES:
             if tiny and name == ONLY_FULL:

@@ -100,7 +100,7 @@ class Trial:
         self.everywhere = hits.at_import(ROOT, mutants)
         self.hits = hits.read(work / "hits" / lane.name)
         self.known = hits.read(work / "hits" / lane.after) if lane.after else {}
-        # The tests that reach any mutant: those in this lane, and those in the lane before.
+        # The tests that reach any mutant: those of this lane, and those of the lane that ``after`` names.
         self.all = set().union(*self.hits.values()), set().union(*self.known.values())
         self.failing = set(FAILED.findall((work / f"{lane.name}.log").read_text()))
         self.lock = threading.Lock()

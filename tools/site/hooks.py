@@ -58,7 +58,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def _mirrored(files: Files) -> Iterator[tuple[str, str]]:
-    """Return the files outside docs/ with links from pages, each as a page."""
+    """Yield the files outside docs/ with links from pages, each as a page."""
     waiting = [("docs/index.md", "[](../CONTRIBUTING.md) [](../CHANGELOG.md)")]        # The navigation has these two.
     waiting += [("docs/" + f.src_uri, f.content_string) for f in files if f.src_uri.endswith(".md")]
     seen: set[str] = set()

@@ -79,7 +79,7 @@ def _by_heading(folder: str, path: str, headings: Mapping[str, str],
 
 
 def _public(path: str, module: Any) -> Iterator[Entry]:
-    """Return the library's own functions and classes in a module."""
+    """Yield the library's own functions and classes in a module."""
     for name in sorted(getattr(module, "__all__", None) or dir(module), key=str.lower):
         if name.startswith("_") or (name.endswith("_") and "init" not in path and hasattr(module, name[:-1])):
             continue

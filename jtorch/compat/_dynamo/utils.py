@@ -27,7 +27,7 @@ def compile_times(repr: str = "str", aggregate: bool = False) -> Any:
 
 @contextlib.contextmanager
 def disable_cache_limit() -> Iterator[None]:
-    """Set the recompile limits to their maximum in this block, which has no effect."""
+    """Set the recompile limits to their maximum in this block. The limits have no effect."""
     with config.patch(recompile_limit=sys.maxsize, accumulated_recompile_limit=sys.maxsize):      # type: ignore[attr-defined]
         yield
 

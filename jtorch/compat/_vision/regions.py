@@ -56,7 +56,7 @@ class _Regions:
 
 
 def _mean(regions: _Regions, size: tuple[int, int], read: Any, like: Any) -> Any:
-    """Sum ``read(y, x, weight)`` over all samples; ``y`` and ``x`` are (region, bin)."""
+    """Add ``read(y, x, weight)`` for all samples to ``like``; ``y`` and ``x`` are (region, bin). The caller divides."""
     down, across = regions.taps(size)
     pairs = jnp.stack(jnp.meshgrid(*[jnp.arange(n) for n in regions.grid], indexing="ij"), -1).reshape(-1, 2)
 
