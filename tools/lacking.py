@@ -151,7 +151,7 @@ class Table:
             own = self._own(path)
             taken = _taken(own) if callable(own) and not refusal(own) else None
             lacks = [n for n in names.split() if n[0] != "_" and n not in taken] if taken is not None else []
-            if lacks and len(lacks) < len(names.split()):       # a function that takes none of them has another form on purpose
+            if lacks and len(lacks) < len(names.split()):       # A function that takes none of the parameters has another form on purpose.
                 yield path, " ".join(lacks)
 
     def calls(self) -> Iterator[tuple[str, str]]:
@@ -189,7 +189,7 @@ def _has(kind: type, name: str) -> bool:
 
 
 def _words_of(kind: type) -> set[str]:
-    """Return all words in the sources of a class and its bases. An attribute that only instances have is one of these."""
+    """Return all words in the sources of a class and its bases, among them the attributes that only instances have."""
     found: set[str] = set()
     for one in kind.__mro__:
         with contextlib.suppress(OSError, TypeError):

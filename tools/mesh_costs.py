@@ -108,7 +108,7 @@ def _group(line: str) -> int:
 def report(n: int) -> None:
     """Print a row for each way to split."""
     for way in WAYS:
-        # So few devices would not split the batch. Tensor parallel alone never does, so it is left out for many devices.
+        # With n <= GROUP devices "both" does not split the batch. "tensor parallel" never does, so it ends at 512 devices.
         if (way == "both" and n <= GROUP) or (way == "tensor parallel" and n > 512):
             continue
         programs, seconds, whole = compiled_step(way, n)

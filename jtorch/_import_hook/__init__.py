@@ -43,7 +43,7 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Do nothing: the module is loaded already."""
 
     def get_code(self, fullname):
-        """Return the code of a module that runs as a program, such as ``python -m torch.distributed.run``."""
+        """Return the code of a module that Python runs with ``-m``, such as ``python -m torch.distributed.run``."""
         found = _own_spec(fullname)
         return found.loader.get_code(found.name) if found is not None and hasattr(found.loader, "get_code") else None
 

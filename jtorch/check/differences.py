@@ -20,7 +20,7 @@ class Difference:
     checks: tuple[str, ...] = ("value",)
     dtypes: tuple[str, ...] = ()            # An empty tuple means all dtypes.
     says: str = ""                          # A part of the failure's text.
-    always: bool = False                    # The difference shows on every sample, so a run without it means a fix.
+    always: bool = False                    # Every sample shows the difference, so a run without it shows that it is mended.
 
     def covers(self, op: str, dtype: str, check: str, text: str) -> bool:
         """Return whether a failure is this difference."""
@@ -35,7 +35,7 @@ UNSTABLE = "of equal elements PyTorch picks any; here always the first, as a sta
 INDEXED = ("value", "method", "in-place", "out", "gradient", "second gradient")
 SILENT = "the imaginary part is not dropped silently where out= is real: that raises"
 
-# These hold for many ops alike. The matrix does not check them.
+# Differences of many ops alike. The op matrix does not check them.
 GENERAL = (
     "`out=` of another dtype: jtorch casts if `torch.can_cast` allows the cast. For some ops (most reductions and linear algebra) "
     "PyTorch demands the result's dtype.",

@@ -139,7 +139,7 @@ class _Lookup:
             self.report.using += bool(uses) or len(self.report.names) > before
 
     def spelled(self, path: str, steps: int = 0) -> list[str]:
-        """Return the PyTorch paths that a use's path stands for. Names from other files are resolved by these files' imports."""
+        """Return the PyTorch paths that a use's path stands for. A name from another file is resolved by that file's imports."""
         if not path.startswith("@"):
             return [path]
         module, _, rest = path[1:].partition(":")
@@ -200,7 +200,7 @@ class _Lookup:
         self.report.add(kind, found.name, place, instead=found.says or instead_of(found.name))
 
     def _note_attribute(self, use: reading.Use, name: str, asked: set[str], place: Place) -> None:
-        """Add an attribute of an object of unknown type, if only tensors have it or a statement is about such a call."""
+        """Add an attribute of an object of unknown type, if only tensors have it or a statement is about its call."""
         if name in self.defined:
             return
         path = f"torch.Tensor.{name}"

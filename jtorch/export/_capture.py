@@ -54,7 +54,7 @@ class Captured:
         return [x.jax() for x in found if isinstance(x, Tensor)] + [changed[n] for n in self.written]
 
     def trace(self, shapes: Sequence[tuple[int, ...]]) -> Any:
-        """Trace the model for inputs of these shapes; RuntimeError if it draws random numbers, which would become constants."""
+        """Trace the model for inputs of these shapes. RuntimeError if it draws random numbers: they would become constants."""
         inputs = [jax.ShapeDtypeStruct(s, self.leaves[i].dtype.np) for i, s in zip(self.inputs, shapes, strict=True)]
         state = [jax.ShapeDtypeStruct(tuple(t.shape), t.dtype.np) for t in self.state.values()]
         drawn = default_generator.get_state().numpy().tobytes()

@@ -89,7 +89,7 @@ class ExportedProgram:
 
     @property
     def graph_module(self) -> NoReturn:
-        """Not built: the program is StableHLO and no FX graph."""
+        """Raise NotImplementedError: the program is StableHLO and no FX graph."""
         raise NotImplementedError("an ExportedProgram has no FX graph here: it is StableHLO, see ExportedProgram.stablehlo(); "
                                   "torch.fx.symbolic_trace(model) gives a graph of the model's modules")
 
