@@ -151,7 +151,7 @@ class Table:
             own = self._own(path)
             taken = _taken(own) if callable(own) and not refusal(own) else None
             lacks = [n for n in names.split() if n[0] != "_" and n not in taken] if taken is not None else []
-            if lacks and len(lacks) < len(names.split()):       # A function that takes none of the parameters has another form on purpose.
+            if lacks and len(lacks) < len(names.split()):       # a function that takes none has another form on purpose
                 yield path, " ".join(lacks)
 
     def calls(self) -> Iterator[tuple[str, str]]:

@@ -34,7 +34,7 @@ def is_public(path: str) -> bool:
 
 
 def modules() -> dict[str, ModuleType | None]:
-    """Return PyTorch's modules by path; None for a module that needs a package or platform which is absent."""
+    """Return PyTorch's modules by path; None for modules that need an absent package or platform."""
     import torch
     found: dict[str, ModuleType | None] = {"torch": torch}
     for info in pkgutil.walk_packages(torch.__path__, "torch.", onerror=lambda name: None):

@@ -139,7 +139,7 @@ class _Lookup:
             self.report.using += bool(uses) or len(self.report.names) > before
 
     def spelled(self, path: str, steps: int = 0) -> list[str]:
-        """Return the PyTorch paths that a use's path stands for. A name from another file is resolved by that file's imports."""
+        """Return the PyTorch paths that a use's path stands for. A name of another file is resolved by that file's imports."""
         if not path.startswith("@"):
             return [path]
         module, _, rest = path[1:].partition(":")

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 
 class VecISA:
-    """A set of vector instructions, which is true if it exists."""
+    """A set of vector instructions. It is false, since no code is generated for it."""
 
     def __bool__(self):
         return False

@@ -128,7 +128,7 @@ def getitem(func: Callable, input: NestedTensor, index: Any) -> Any:
     return input._like(input._values[index[1:]], input._ragged_idx - removed)
 
 
-# Stands for the dims of an ellipsis. ``getitem`` compares by identity, to refuse a slice of the batch by the user as PyTorch does.
+# Stands for the dims of an ellipsis. ``getitem`` compares by identity, as PyTorch refuses a slice of the batch by the user.
 _ALL = slice(None)
 
 
