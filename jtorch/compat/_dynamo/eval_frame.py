@@ -13,7 +13,7 @@ run, skip_frame = allow_in_graph, disable
 
 
 class OptimizedModule(Module):
-    """PyTorch's class of compiled modules. In jtorch ``torch.compile`` returns the module itself, so ``isinstance`` is False."""
+    """PyTorch's class of compiled modules. jtorch's ``torch.compile`` returns the module itself: ``isinstance`` is False."""
 
     def __init__(self, mod: Any, dynamo_ctx: Any = None):
         raise NotImplementedError("torch._dynamo.OptimizedModule is not built; torch.compile(module) gives the module itself.")
