@@ -50,7 +50,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
     """See torch.nn.functional.margin_ranking_loss."""
-    if len({t.dim() for t in (input1, input2, target)}) > 1:       # nn.functional refuses these.
+    if len({t.dim() for t in (input1, input2, target) if isinstance(t, Tensor)}) > 1:       # nn.functional refuses these.
         input1, input2, target = functions.broadcast_tensors(input1, input2, target)
     return nn_functions.margin_ranking_loss(input1, input2, target, margin, reduction=_REDUCTIONS[reduction])
 

@@ -304,7 +304,8 @@ def _first_fitting(name: str, overloads: Sequence[Sequence[Parameter]], args: tu
             return declared, fit(name, declared, args, kwargs)
         except Refused as reason:
             reasons.append(str(reason))
-    got = ", ".join([*map(type_name, args), *[f"{k}={type_name(v)}" for k, v in kwargs.items()]])
+    is_method = bool(overloads[0]) and overloads[0][0].name == "self"
+    got = ", ".join([*map(type_name, args[is_method:]), *[f"{k}={type_name(v)}" for k, v in kwargs.items()]])
     raise TypeError(reasons[0] if len(reasons) == 1 else f"{name}() received an invalid combination of arguments - got ({got})")
 
 

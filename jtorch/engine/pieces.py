@@ -53,7 +53,7 @@ def compiled_calls(path: list[State]) -> int:
 def _equal_pieces(path: list[State]) -> tuple[list[Kernel], list[float], list[int]]:
     """Return the kernels of the calls, their seconds of compile time, and the cuts between equal pieces."""
     kernels, seconds = [s.kernel for s in path], [policy.call_compile_seconds(s.kernel.work) for s in path]
-    return kernels, seconds, repeated_regions.cuts(kernels, seconds, _running(kernels))
+    return kernels, seconds, repeated_regions.cuts(kernels, seconds, None if ENGINE_MODE == "hot" else _running(kernels))
 
 
 def _running(kernels: list[Kernel]) -> list[float]:

@@ -204,7 +204,7 @@ class Description:
         names = [name for cls in type(x).__mro__ for name in getattr(cls, "__slots__", ()) if not name.startswith("__")]
         found = [(name, getattr(x, name)) for name in names if hasattr(x, name)]
         found += [(name, y) for name, y in sorted(getattr(x, "__dict__", {}).items()) if y is not None]
-        return [(name, y - self.first if name == "seq" and y != tape.AT_ONCE else y) for name, y in found if name != "begun"]
+        return [(name, y - self.first if name == "seq" and y != tape.AT_ONCE else y) for name, y in found if name not in ("begun", "number", "first_row")]
 
     def parts_of_value(self, v: Value) -> list[tuple[str, Any]]:
         here = v.stamp is self.trace

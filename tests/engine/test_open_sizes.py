@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jax import lax
 
@@ -25,6 +25,8 @@ ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.floordiv, opera
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
 
 
+# A slow machine must not fail the test.
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 40), st.integers(0, 40),
        st.lists(st.tuples(st.sampled_from([*ARITHMETIC, *COMPARISONS]), st.integers(0, 30), st.integers(0, 30), st.integers(-5, 70)),
                 max_size=12))

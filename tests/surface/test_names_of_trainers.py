@@ -190,7 +190,7 @@ def test_options_of_a_compiler_of_backwards(at):
 
 
 @pytest.mark.parametrize("use", [
-    "utils.checkpoint.SelectiveCheckpointContext()", "nn.utils._per_sample_grad.call_for_per_sample_grads()",
+    "nn.utils._per_sample_grad.call_for_per_sample_grads()",
     "_subclasses.fake_tensor._is_tensor_constructor()", "distributed.fsdp._traversal_utils._get_fsdp_states()",
     "onnx.symbolic_opset9.softmax()", "onnx.symbolic_opset12.dropout()", "export._trace._export()", "export.decomp_utils.CustomDecompTable()",
     "_nested_view_from_buffer", "empty_quantized", "serialization._open_zipfile_reader()",
