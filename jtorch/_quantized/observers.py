@@ -16,16 +16,20 @@ from jtorch._base.qscheme import (
     per_tensor_symmetric,
     qscheme,
 )
+from jtorch._quantized.tensor import INTEGERS, range_of
 from jtorch.dtype import dtype as Dtype
 from jtorch.dtype import float16, float32, int64, named
 from jtorch.nn.modules.module import Module
 from jtorch.tensor import Tensor
 
-_QINT8, _QUINT8, _QINT32 = map(absent, ("qint8", "quint8", "qint32"))
-_RANGES = {_QINT8: (-128, 127), named("int8"): (-128, 127), _QUINT8: (0, 255), named("uint8"): (0, 255),
-           _QINT32: (-2 ** 31, 2 ** 31 - 1), named("int32"): (-2 ** 31, 2 ** 31 - 1), named("int16"): (-2 ** 15, 2 ** 15 - 1),
-           named("uint16"): (0, 2 ** 16 - 1)}
+_QINT8, _QUINT8 = absent("qint8"), absent("quint8")
+_DTYPES = {*INTEGERS, *map(named, ("int8", "uint8", "int32", "int16", "uint16"))}
 _EPS = finfo(float32).eps
+
+
+def _with_args(cls_or_self: Any, **kwargs: Any) -> _PartialWrapper:
+    """Return a class with some of its arguments."""
+    return _PartialWrapper(functools.partial(cls_or_self, **kwargs))
 
 
 class _PartialWrapper:
@@ -40,9 +44,7 @@ class _PartialWrapper:
     def __repr__(self) -> str:
         return f"{self.p!r}{{}}"
 
-    def with_args(self, **kwargs: Any) -> _PartialWrapper:
-        """Return the class with further arguments."""
-        return _PartialWrapper(functools.partial(self, **kwargs))
+    with_args = _with_args
 
 
 class ObserverBase(Module):
@@ -66,10 +68,7 @@ class ObserverBase(Module):
         super().__init__()
         self.dtype, self.is_dynamic = dtype, is_dynamic
 
-    @classmethod
-    def with_args(cls, **kwargs: Any) -> _PartialWrapper:
-        """Return the class with some of its arguments."""
-        return _PartialWrapper(functools.partial(cls, **kwargs))
+    with_args = classmethod(_with_args)
 
 
 class PlaceholderObserver(ObserverBase):
@@ -153,7 +152,7 @@ class UniformQuantizationObserverBase(ObserverBase):
                  quant_min: int | None = None, quant_max: int | None = None, factory_kwargs: dict[str, Any] | None = None,
                  eps: float = _EPS, is_dynamic: bool = False):
         super().__init__(dtype=dtype, is_dynamic=is_dynamic)
-        if dtype not in _RANGES:
+        if dtype not in _DTYPES:
             raise NotImplementedError(f"Observers of {dtype} are not built; those of qint8, quint8 and qint32 are.")
         if reduce_range:
             warned.warn("Please use quant_min and quant_max to specify the range for observers.                     reduce_range "
@@ -165,7 +164,7 @@ class UniformQuantizationObserverBase(ObserverBase):
 
     def _range(self, low: int | None, high: int | None) -> tuple[int, int]:
         if low is None or high is None:
-            low, high = _RANGES[self.dtype]
+            low, high = range_of(self.dtype)
             if self.reduce_range and self.dtype.itemsize == 1:
                 low, high = low // 2, high // 2
             return low, high

@@ -8,6 +8,7 @@ from jtorch._api import nn_functions as functional
 from jtorch._api.creation import tensor as make_tensor
 from jtorch._base.absent_dtypes import absent
 from jtorch._quantized import tensor as quantized
+from jtorch._quantized.qconfig import default_dynamic_qconfig
 from jtorch._quantized.tensor import QuantizedTensor, integers_of
 from jtorch.dispatch import call
 from jtorch.dtype import dtype as Dtype
@@ -77,15 +78,15 @@ def weight_of(weight: Tensor, observer: Any) -> Tensor:
 
 def observer_of(module: Any, name: str) -> Any:
     """Return a new observer for a module's weight, from the module's qconfig or the default one."""
-    from jtorch._quantized.qconfig import default_dynamic_qconfig
     if not hasattr(module, "qconfig"):
         raise AssertionError("Input float module must have qconfig defined")
     chosen = module.qconfig
     observer = (default_dynamic_qconfig if chosen is None or chosen.weight is None else chosen).weight()
     if observer.dtype not in (QINT8, float16):
-        raise (AssertionError if name == "linear" else RuntimeError)(
-            f"The only supported dtypes for dynamic quantized linear are qint8 and float16, got: {observer.dtype}"
-            if name == "linear" else f"Unsupported dtype for dynamic RNN quantization: {observer.dtype}")
+        if name == "linear":
+            raise AssertionError("The only supported dtypes for dynamic quantized linear are qint8 and float16, got: "
+                                 f"{observer.dtype}")
+        raise RuntimeError(f"Unsupported dtype for dynamic RNN quantization: {observer.dtype}")
     return observer
 
 

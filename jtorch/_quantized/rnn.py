@@ -21,14 +21,12 @@ _SUFFIXES = ("", "_reverse")
 def _run(mode: str, input: Any, batch_sizes: Tensor | None, hx: list, weights: list[PackedWeight], num_layers: int,
          dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> list[Any]:
     """Run a network whose weights are given in pairs, for inputs and for states."""
-    pairs = range(0, len(weights), 2)
-    if isinstance(weights[0].weight, quantized.QuantizedTensor):
-        biases = [w.bias.detach() for w in weights]     # type: ignore[union-attr]
-        params = [p for k in pairs for p in (*weights[k].parts(), *weights[k + 1].parts(), biases[k], biases[k + 1])]
-        return recurrent.run(mode, input, batch_sizes, hx, params, True, num_layers, dropout, train, bidirectional, batch_first,
-                             op="_recurrent_quantized")
-    params = [p for k in pairs for p in (weights[k].weight, weights[k + 1].weight, weights[k].bias, weights[k + 1].bias)]
-    return recurrent.run(mode, input, batch_sizes, hx, params, True, num_layers, dropout, train, bidirectional, batch_first)
+    is_quantized = isinstance(weights[0].weight, quantized.QuantizedTensor)
+    parts: Any = [w.parts() if is_quantized else (w.weight,) for w in weights]
+    biases: Any = [w.bias.detach() if is_quantized else w.bias for w in weights]       # type: ignore[union-attr]
+    params = [p for k in range(0, len(weights), 2) for p in (*parts[k], *parts[k + 1], biases[k], biases[k + 1])]
+    return recurrent.run(mode, input, batch_sizes, hx, params, True, num_layers, dropout, train, bidirectional, batch_first,
+                         op="_recurrent_quantized" if is_quantized else "_recurrent")
 
 
 def _packed(module: Any, suffix: str, name: str) -> list[PackedWeight]:

@@ -10,14 +10,14 @@ from jtorch._api import functions
 from jtorch._api import torch_function as protocol
 from jtorch._api.creation import tensor as make_tensor
 from jtorch._base.absent_dtypes import absent
+from jtorch._base.dtype_info import iinfo
 from jtorch._base.qscheme import per_channel_affine, per_tensor_affine, qscheme
 from jtorch.dtype import float32, float64, int64, named
 from jtorch.tensor import Tensor, alias
 
-# Maps a quantized dtype to the dtype of its integers, with the least and the greatest one.
-INTEGERS = {absent("qint8"): (named("int8"), -128, 127), absent("quint8"): (named("uint8"), 0, 255),
-            absent("qint32"): (named("int32"), -2 ** 31, 2 ** 31 - 1)}
-DTYPES = {integers: dtype for dtype, (integers, _, _) in INTEGERS.items()}
+# Maps a quantized dtype to the dtype of its integers.
+INTEGERS = {absent("qint8"): named("int8"), absent("quint8"): named("uint8"), absent("qint32"): named("int32")}
+DTYPES = {integers: dtype for dtype, integers in INTEGERS.items()}
 _INT32 = named("int32")
 
 # Functions that read no elements, so they need no rule.
@@ -159,7 +159,18 @@ def _along(t: QuantizedTensor, parameter: Any, dtype: Any = _INT32) -> Tensor:
     """Return a scale or zero point, or the channels' ones in a shape that broadcasts to the tensor."""
     if t._axis is None:
         return make_tensor(parameter, dtype=dtype)
-    return parameter.to(dtype).reshape([-1 if d == t._axis else 1 for d in range(t.dim())])     # type: ignore[no-any-return]
+    return parameter.to(dtype).reshape(_shape_along(t._axis, t.dim()))       # type: ignore[no-any-return]
+
+
+def _shape_along(axis: int, dims: int) -> list[int]:
+    """Return the shape in which one number for each index of a dim broadcasts."""
+    return [-1 if d == axis else 1 for d in range(dims)]
+
+
+def range_of(dtype: Any) -> tuple[int, int]:
+    """Return the least and the greatest integer of a dtype, which may be a quantized one."""
+    limits = iinfo(INTEGERS.get(dtype, dtype))
+    return limits.min, limits.max
 
 
 def per_tensor(x: Tensor, scale: float, zero_point: int, dtype: Any) -> QuantizedTensor:
@@ -169,15 +180,14 @@ def per_tensor(x: Tensor, scale: float, zero_point: int, dtype: Any) -> Quantize
 
 def per_channel(x: Tensor, scales: Tensor, zero_points: Tensor, axis: int, dtype: Any) -> QuantizedTensor:
     """Return ``x`` rounded to multiples of a scale for each index of a dim."""
-    shape = [-1 if d == axis else 1 for d in range(x.dim())]
+    shape = _shape_along(axis, x.dim())
     scales, zero_points = scales.to(float64), zero_points.to(int64)     # type: ignore[attr-defined]
     return _rounded(x, scales.to(float32).reshape(shape), zero_points.reshape(shape), dtype, (scales, zero_points, axis))
 
 
 def _rounded(x: Tensor, scale: Tensor, zero_point: Any, dtype: Any, parameters: tuple) -> QuantizedTensor:
-    kind, least, greatest = INTEGERS[dtype]
     levels = functions.round(x.detach() * (1 / scale)) + zero_point
-    return quantized(functions.clamp(levels, least, greatest).to(kind), *parameters)
+    return quantized(functions.clamp(levels, *range_of(dtype)).to(INTEGERS[dtype]), *parameters)
 
 
 def _of_integers(name: str) -> Callable:
