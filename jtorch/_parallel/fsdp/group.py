@@ -70,11 +70,15 @@ class ShardedParameter:
 
     def flat(self, local: Tensor, dtype: Any) -> Tensor:
         """Return a shard as a flat tensor, padded to the size of the largest shard."""
-        missing = self.width - local.shape[self.dim]
-        if missing:
-            more = [missing if d == self.dim else n for d, n in enumerate(self.shape)]
-            local = cat([local, zeros(more, dtype=local.dtype, device=local.device)], self.dim)
-        return local.reshape(-1).to(dtype or self.dtype)
+        return self._padded(local, self.width).reshape(-1).to(dtype or self.dtype)
+
+    def _padded(self, t: Tensor, size: int) -> Tensor:
+        """Return a tensor with zeros after its elements, up to ``size`` along the sharded dim."""
+        missing = size - t.shape[self.dim]
+        if not missing:
+            return t
+        more = [missing if d == self.dim else n for d, n in enumerate(self.shape)]
+        return cat([t, zeros(more, dtype=t.dtype, device=t.device)], self.dim)
 
     def joined(self, rows: Tensor) -> Tensor:
         """Return the whole parameter from rows of shape (ranks, elements)."""
@@ -86,10 +90,7 @@ class ShardedParameter:
     def rows(self, g: Tensor) -> Tensor:
         """Return a whole gradient as rows of shape (ranks, elements), one for each rank."""
         n = self.group.size()
-        missing = self.width * n - g.shape[self.dim]
-        if missing:
-            more = [missing if d == self.dim else k for d, k in enumerate(self.shape)]
-            g = cat([g, zeros(more, dtype=g.dtype, device=g.device)], self.dim)
+        g = self._padded(g, self.width * n)
         return g.reshape(n, -1) if self.dim == 0 else cat([p.reshape(1, -1) for p in g.chunk(n, self.dim)])
 
     def cut(self, flat: Tensor) -> Tensor:
