@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import accumulate, pairwise
+from math import inf
 from typing import TYPE_CHECKING
 
 from jtorch._base.config import ENGINE_MODE
@@ -30,7 +31,7 @@ def _ends(path: list[State], outs: list[int]) -> list[int]:
     convolutions = [k.work.convolutions for k in kernels]
     free = _free(seconds, convolutions, _crossing(path, set(outs)))
     cuts = {*equal, *_outside_of_regions([0, *equal, len(path)], kernels, free)} - {0, len(path)}
-    if ENGINE_MODE != "hot" and sum(_running(kernels)) < (len(cuts) + 1) * policy.shortest_piece():
+    if sum(_running(kernels)) < (len(cuts) + 1) * policy.shortest_piece():
         cuts = set(equal)
     out = [0]
     for end in sorted({*cuts, len(path)} - {0}):
@@ -53,12 +54,12 @@ def compiled_calls(path: list[State]) -> int:
 def _equal_pieces(path: list[State]) -> tuple[list[Kernel], list[float], list[int]]:
     """Return the kernels of the calls, their seconds of compile time, and the cuts between equal pieces."""
     kernels, seconds = [s.kernel for s in path], [policy.call_compile_seconds(s.kernel.work) for s in path]
-    return kernels, seconds, repeated_regions.cuts(kernels, seconds, None if ENGINE_MODE == "hot" else _running(kernels))
+    return kernels, seconds, repeated_regions.cuts(kernels, seconds, _running(kernels))
 
 
 def _running(kernels: list[Kernel]) -> list[float]:
-    """Return the estimated seconds of each call in each run of a program."""
-    return [policy.running_seconds(k.work) for k in kernels]
+    """Return the estimated seconds of each call in each run of a program. In hot mode no piece counts as too short."""
+    return [inf if ENGINE_MODE == "hot" else policy.running_seconds(k.work) for k in kernels]
 
 
 def _outside_of_regions(ends: list[int], kernels: list[Kernel], cuts: list[int]) -> list[int]:
