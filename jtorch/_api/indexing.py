@@ -335,7 +335,8 @@ def _is_taken_apart(s: Any, part: tuple[int, int, int, int]) -> bool:
         s.sliced += 1
         if s.sliced <= policy.DOZENS:
             elsewhere = _begins_elsewhere(s, start) if count < 0 else _is_cut_elsewhere(s, start, (step, count))
-            s.sliced += (policy.DOZENS + 1) * elsewhere
+            if elsewhere:
+                s.sliced = policy.DOZENS + 1
         return s.sliced > policy.DOZENS
     if s.parts is None:
         s.parts = set()
