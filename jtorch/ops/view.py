@@ -216,12 +216,14 @@ def T(input: Tensor):
     return input.transpose()
 
 
-def _matrix_dims(ndim: int, name: str) -> list[int]:
+def matrix_dims(ndim: int, name: str) -> list[int]:
+    """Return the dims with the last two exchanged; raise PyTorch's error for a tensor with one dim."""
     check.require(ndim != 1, f"{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return [*range(ndim - 2), ndim - 1, ndim - 2] if ndim else []
 
 
-def _h_dims(ndim: int, name: str = "tensor.H") -> list[int]:
+def h_dims(ndim: int, name: str = "tensor.H") -> list[int]:
+    """Return the dims of a matrix exchanged; raise PyTorch's error for other numbers of dims than 0 and 2."""
     check.require(ndim in (0, 2), f"{name} is only supported on matrices (2-D tensors). Got {ndim}-D tensor."
                   + (" For batches of matrices, consider using tensor.mH" if ndim > 2 else ""))
     return list(range(ndim))[::-1]
@@ -244,30 +246,30 @@ def _conjugate(x):
     return jnp.conj(x) if x.dtype.kind == "c" else x
 
 
-@op(view=_adjoint("tensor.mT", _matrix_dims, "This function is the identity in these cases."), saves="none",
+@op(view=_adjoint("tensor.mT", matrix_dims, "This function is the identity in these cases."), saves="none",
     function=False, method=False, backward_name="TransposeBackward0")
 def mT(input: Tensor):
     """Return the last two dims swapped. See torch.Tensor.mT."""
-    return input.transpose(_matrix_dims(input.ndim, "tensor.mT"))
+    return input.transpose(matrix_dims(input.ndim, "tensor.mT"))
 
 
-@op(view=_adjoint("tensor.mH", _matrix_dims), saves="none", function=False, method=False,
+@op(view=_adjoint("tensor.mH", matrix_dims), saves="none", function=False, method=False,
     backward_name="TransposeBackward0")
 def mH(input: Tensor):
     """Return the last two dims swapped, complex elements conjugated (a copy then). See torch.Tensor.mH."""
-    return _conjugate(input.transpose(_matrix_dims(input.ndim, "tensor.mH")))
+    return _conjugate(input.transpose(matrix_dims(input.ndim, "tensor.mH")))
 
 
-@op(view=_adjoint("tensor.adjoint()", _matrix_dims), saves="none", backward_name="TransposeBackward0")
+@op(view=_adjoint("tensor.adjoint()", matrix_dims), saves="none", backward_name="TransposeBackward0")
 def adjoint(input: Tensor):
     """Return the last two dims swapped, complex elements conjugated (a copy then). See torch.adjoint."""
-    return _conjugate(input.transpose(_matrix_dims(input.ndim, "tensor.adjoint()")))
+    return _conjugate(input.transpose(matrix_dims(input.ndim, "tensor.adjoint()")))
 
 
-@op(view=_adjoint("tensor.H", _h_dims), saves="none", function=False, method=False, backward_name="TransposeBackward0")
+@op(view=_adjoint("tensor.H", h_dims), saves="none", function=False, method=False, backward_name="TransposeBackward0")
 def H(input: Tensor):
     """Return a matrix transposed and conjugated (a copy if complex). See torch.Tensor.H."""
-    return _conjugate(input.transpose(_h_dims(input.ndim)))
+    return _conjugate(input.transpose(h_dims(input.ndim)))
 
 
 def _unless_0_dim(name: str, of_0_dim: str) -> Callable[[tuple, tuple[int, ...]], str]:

@@ -1,6 +1,7 @@
 """Reshaping, indexing, joining, copying and conversion of sparse tensors."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from jtorch._api import functions
 from jtorch._api.other_layouts import EXPECTED
 from jtorch._base.layout import IN_WORDS, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from jtorch.ops.view import matrix_dims
 from jtorch.sparse import places
 from jtorch.sparse.blocks import is_block
 from jtorch.sparse.convert import as_coo, coalesce, take, to_dense, to_layout
@@ -26,7 +28,7 @@ def _dim(t: SparseTensor, dim: int, n: int | None = None) -> int:
 _TRANSPOSED = {sparse_csr: sparse_csc, sparse_csc: sparse_csr, sparse_bsr: sparse_bsc, sparse_bsc: sparse_bsr}
 
 
-@rule("t", "transpose", "swapaxes", "swapdims", "adjoint")
+@rule("t", "transpose", "swapaxes", "swapdims")
 def transpose(t: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
     """Exchange two dims; a CSR matrix becomes a CSC matrix."""
     a, b = _dim(t, dim0), _dim(t, dim1)
@@ -38,6 +40,18 @@ def transpose(t: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
     order = list(range(t.dim()))
     order[a], order[b] = b, a
     return permute(t, order)
+
+
+def conjugate_transpose(t: SparseTensor, dims: list[int], conjugate: bool = True) -> SparseTensor:
+    """Permute the dims to ``dims``, which differ from their order in the last two at most; conjugate unless told not to."""
+    turned = transpose(t, -2, -1) if dims != sorted(dims) else t
+    return turned.conj() if conjugate else turned
+
+
+@rule("adjoint")
+def adjoint(t: SparseTensor) -> SparseTensor:
+    """Exchange the last two dims, and conjugate."""
+    return conjugate_transpose(t, matrix_dims(t.dim(), "tensor.adjoint()"))
 
 
 @rule("permute")
@@ -114,10 +128,16 @@ def getitem(t: SparseTensor, index: Any) -> Any:
     return found
 
 
-@rule("__iter__", "unbind")
-def rows(t: SparseTensor, dim: int = 0) -> Any:
-    """Return an iterator over the elements along a dim."""
-    return iter([select(t, dim, i) for i in range(t.shape[dim])])
+@rule("unbind")
+def unbind(t: SparseTensor, dim: int = 0) -> tuple:
+    """Return the tensors along a dim."""
+    return tuple([select(t, dim, i) for i in range(t.shape[dim])])
+
+
+@rule("__iter__")
+def rows(t: SparseTensor) -> Any:
+    """Return an iterator over the tensors along the first dim."""
+    return iter(unbind(t))
 
 
 @rule("unsqueeze")
@@ -303,14 +323,52 @@ def to_sparse_bsc(t: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
     return to_layout(t, sparse_bsc, dense_dim, blocksize=blocksize)
 
 
-@rule("sparse_resize_", "sparse_resize_and_clear_")
+@rule("sparse_resize_")
 def sparse_resize_(t: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
-    """Enlarge the size, and keep the values. See torch.Tensor.sparse_resize_."""
+    """Change the size in place, and keep the values. See torch.Tensor.sparse_resize_.
+
+    Larger dense dims keep the values' elements in the order of memory, and new elements are 0; PyTorch leaves these undefined.
+
+    Raises:
+        RuntimeError: the tensor has values, and a dim shrinks or their numbers change.
+
+    """
+    size = _checked_size(t, "sparse_resize_", size, sparse_dim, dense_dim)
+    if not t._nnz():
+        return _emptied(t, size, sparse_dim, dense_dim)
+    for kind, before, now in (("sparse", t.sparse_dim(), sparse_dim), ("dense", t.dense_dim(), dense_dim)):
+        if before != now:
+            raise RuntimeError(f"changing the number of {kind} dimensions (from {before} to {now}) on a non-empty sparse "
+                               "tensor is not supported.")
+    old = tuple(t.shape)
+    for kind, before, now in (("sparse", old[:sparse_dim], size[:sparse_dim]), ("dense", old[sparse_dim:], size[sparse_dim:])):
+        if any(b < a for a, b in zip(before, now, strict=True)):
+            raise RuntimeError(f"shrinking the size of {kind} dimensions (from {list(before)} to {list(now)}) on a non-empty "
+                               "sparse tensor is not supported.")
+    values, shape = t.stored_values.reshape(-1), (t._nnz(), *size[sparse_dim:])
+    added = values.new_zeros((math.prod(shape) - len(values),))
+    return t.become(coo(t.stored_indices[0], functions.cat([values, added]).reshape(shape), size, t.coalesced))
+
+
+@rule("sparse_resize_and_clear_")
+def sparse_resize_and_clear_(t: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
+    """Change the size in place, and drop the values. See torch.Tensor.sparse_resize_and_clear_."""
+    size = _checked_size(t, "sparse_resize_and_clear_", size, sparse_dim, dense_dim)
+    return _emptied(t, size, sparse_dim, dense_dim)
+
+
+def _checked_size(t: Any, name: str, size: Any, sparse_dim: int, dense_dim: int) -> tuple[int, ...]:
     if not isinstance(t, CooTensor):
-        raise not_there("sparse_resize_", (t,))
-    if (sparse_dim, dense_dim) != (t.sparse_dim(), t.dense_dim()) or any(a < b for a, b in zip(size, t.shape, strict=True)):
-        raise NotImplementedError("sparse_resize_ to other numbers of dims, or to smaller sizes, is not built")
-    return t.become(coo(t.stored_indices[0], t.stored_values, tuple(size), t.coalesced))
+        raise not_there(name, (t,))
+    if len(size) != sparse_dim + dense_dim:
+        raise RuntimeError("'len(size) == sparse_dim + dense_dim' is not satisfied: "
+                           f"len(size) = {len(size)}, sparse_dim = {sparse_dim}, dense_dim = {dense_dim}")
+    return tuple(size)
+
+
+def _emptied(t: CooTensor, size: tuple[int, ...], sparse_dim: int, dense_dim: int) -> Any:
+    indices, values = t.stored_indices[0], t.stored_values
+    return t.become(coo(indices.new_zeros((sparse_dim, 0)), values.new_zeros((0, *size[sparse_dim:])), size, True))
 
 
 @rule("numpy", "__array__")

@@ -9,6 +9,7 @@ from typing import Any
 from jtorch import engine, storage
 from jtorch._backward.view_history import requires_grad
 from jtorch._base.layout import IN_WORDS, in_use, layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from jtorch.ops.view import h_dims, matrix_dims
 from jtorch.storage import Storage, aval_of
 from jtorch.tensor import Tensor, blank
 
@@ -199,7 +200,23 @@ class SparseTensor(Tensor):
         from jtorch.sparse.shape import permute
         return permute(self, list(range(self.dim()))[::-1])
 
-    mT = T
+    @property
+    def mT(self) -> Any:
+        """The tensor with its last two dims exchanged."""
+        from jtorch.sparse.shape import conjugate_transpose
+        return conjugate_transpose(self, matrix_dims(self.dim(), "tensor.mT"), conjugate=False)
+
+    @property
+    def mH(self) -> Any:
+        """The tensor with its last two dims exchanged, conjugated."""
+        from jtorch.sparse.shape import conjugate_transpose
+        return conjugate_transpose(self, matrix_dims(self.dim(), "tensor.mH"))
+
+    @property
+    def H(self) -> Any:
+        """The matrix transposed and conjugated."""
+        from jtorch.sparse.shape import conjugate_transpose
+        return conjugate_transpose(self, h_dims(self.dim()))
 
     def __len__(self) -> int:
         return self.shape[0]

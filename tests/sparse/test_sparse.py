@@ -124,6 +124,33 @@ def test_parts_and_joins(xp):
     close(xp.stack([a, a]), np.stack([DENSE, DENSE]))
 
 
+def test_matrices_are_transposed_and_conjugated(xp):
+    batches = xp.sparse_coo_tensor([[0, 1], [1, 0], [2, 1]], xp.tensor([1j, 2.0]), (2, 2, 3))
+    whole = batches.to_dense()
+    for turned in (batches.mH, batches.adjoint()):
+        assert turned.to_dense().tolist() == whole.mH.tolist()
+    assert batches.mT.to_dense().tolist() == whole.mT.tolist()
+    close(coo(xp).H, DENSE.T)
+    assert of_layout(xp, "csr").mT.layout == xp.sparse_csc
+    with pytest.raises(RuntimeError, match="tensor.H is only supported on matrices"):
+        batches.H
+    first, second = coo(xp).unbind(0)
+    close(first, DENSE[0])
+    close(second, DENSE[1])
+
+
+def test_a_new_size_in_place(xp):
+    a = coo(xp)
+    assert a.sparse_resize_((3, 4), 2, 0) is a and a.shape == (3, 4)
+    close(a, np.pad(DENSE, ((0, 1), (0, 1))))
+    with pytest.raises(RuntimeError, match=r"shrinking the size of sparse dimensions \(from \[3, 4\] to \[1, 4\]\)"):
+        a.sparse_resize_((1, 4), 2, 0)
+    with pytest.raises(RuntimeError, match="changing the number of dense dimensions"):
+        a.sparse_resize_((3, 4, 1), 2, 1)
+    a.sparse_resize_and_clear_((1, 2, 5), 2, 1)
+    assert (a.shape, a.dense_dim(), a._nnz()) == ((1, 2, 5), 1, 0)
+
+
 def test_sums_and_softmax(xp):
     a = coo(xp)
     assert xp.sparse.sum(a).item() == 13
