@@ -65,7 +65,7 @@ class Tensor(Bound):
     _view_op: Any = None                # a view of another dtype: (its node's name, its call on the base, an earlier view's call)
     _made_as: Any = None                # a view's geometry before it got other memory; nodes made later use this geometry
     _through: tuple = ()                # bases of the replayed views (see ``ViewRule``) on the way to the base, nearest first
-    _asked_by_all = True                # True: defining a subclass with __torch_function__ intercepts hand-written functions
+    _asked_by_all = True                # True if hand-written functions, too, call the __torch_function__ of a subclass
     _tangents: Any = None               # a dual tensor's tangents, by level
     _creation: str | None = None        # the mode in which a view was made, if PyTorch restricts writes to such views
     _kept_hooks: dict | None = None     # hooks that stayed when the tensor got another node; new hooks are added to them

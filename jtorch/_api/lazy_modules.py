@@ -46,7 +46,7 @@ _NOT_LISTED = frozenset("""
     __dir__ __getattr__ _api _as_torch _backward _base _import_hook _nodes _optimizers _parallel _storage _vision
     read_vitals set_vital
 """.split())
-_NO_TENSORS = {      # maps a kind of tensors that jtorch lacks to (advice, names of functions for such tensors)
+_NO_TENSORS = {      # Maps a kind of tensors to (advice, functions of torch for such tensors that are not built).
     "nested": ("torch.nn.utils.rnn.pad_sequence makes a batch of sequences of different lengths",
                ("_nested_compute_contiguous_strides_offsets", "_nested_view_from_buffer", "_nested_tensor_from_mask")),
     "quantized": ("torch.ao.quantization.quantize_dynamic quantizes a model's weights",

@@ -94,7 +94,7 @@ def _place(s: Storage, segment: Segment, content: np.ndarray | None) -> None:
 
 
 def is_shared(s: Storage) -> bool:
-    """Return whether a storage's memory is shared with other processes."""
+    """Return whether a storage's memory is shared with other processes. As in PyTorch this is always True for CUDA."""
     return bool(s.shared) or s.aval.device.type == "cuda"
 
 

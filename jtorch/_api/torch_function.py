@@ -139,7 +139,7 @@ def _ask_mode(func: Callable, types: tuple, args: tuple, kwargs: dict) -> Any:
 
 
 def overridden(func: FunctionType, given: dict[str, Any]) -> Any:
-    """Call ``ask`` for a generated function. ``given``: its local variables."""
+    """Return the result of an override of a generated function, or NOT_OVERRIDDEN. ``given``: its local variables."""
     if state.layouts_off:
         return NOT_OVERRIDDEN
     args, kwargs = _as_called(func, given)

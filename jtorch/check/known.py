@@ -13,7 +13,7 @@ from typing import Any
 from jtorch.check.statements import STATEMENTS, Statement
 
 FOLDER = Path(__file__).parent
-_OPEN = {"torch.ops", "torch.classes"}          # users register names in these modules, which PyTorch does not have
+_OPEN = {"torch.ops", "torch.classes"}      # All names in these modules count as known, since users register some.
 DEVICES = ("torch.mps", "torch.xpu", "torch.mtia")
 
 

@@ -200,7 +200,7 @@ class _Lookup:
         self.report.add(kind, found.name, place, instead=found.says or instead_of(found.name))
 
     def _note_attribute(self, use: reading.Use, name: str, asked: set[str], place: Place) -> None:
-        """Add an attribute of an object of unknown type, if only tensors have it or a statement is about its call."""
+        """Report an attribute of an object of unknown type, if only tensors have it or a ``Statement`` is about its calls."""
         if name in self.defined:
             return
         path = f"torch.Tensor.{name}"

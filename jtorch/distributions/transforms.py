@@ -444,7 +444,7 @@ def _longer(shape: Any, by: int) -> Size:
 
 
 def _left(x: Any) -> Any:
-    """Return n, n - 1, …, 1: the number of elements that follow each element."""
+    """Return n, n - 1, …, 1 for n numbers. A shift of the numbers by the logarithms makes zeros give equal parts."""
     n = x.shape[-1]
     return functions.arange(n, 0, -1, dtype=x.dtype, device=x.device)
 

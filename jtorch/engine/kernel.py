@@ -311,7 +311,7 @@ def _for_xla(make: Callable[[], Any]) -> Any:
 
 
 def _check_function(call: Call, avals: tuple, device: devices.device) -> Callable[[list], Any]:
-    """Return a function that checks argument values: on the host for the CPU, on the device for an accelerator.
+    """Return a function that checks argument values: a host program for the CPU, if there is one, else a function of XLA.
 
     The function returns whether values are wrong. On an accelerator it also returns the detail for the error, because copying
     the arguments to the host would take long.

@@ -76,7 +76,7 @@ class _Tracer(Tracer):
         return run, [self.root, *[self.create_proxy("placeholder", name, (), {}) for name in self.inputs.names]]
 
     def cut(self, module: Any = None) -> None:
-        """Record a split point in a forward; ``call_module`` records those at a module's sides."""
+        """Record a split point of ``pipe_split``. Ignore one of a module, which ``call_module`` records."""
         if module is None:
             self.create_node("call_function", pipe_split, (), {})
 

@@ -17,7 +17,7 @@ OPTIONAL = ("safetensors", "optax", "transformers", "torchvision", "tensorboardX
 
 
 def installed() -> Check:
-    """Yield the versions of this library, of its requirements, and of optional packages."""
+    """Yield findings about the installed versions of jtorch, Python and other packages, and about ``import torch``."""
     yield True, f"jtorch {jtorch_version}, which implements PyTorch {__version__.partition('+')[0]}"
     yield sys.version_info >= (3, 11), f"Python {platform.python_version()} on {platform.platform()}"
     for name in ("jax", "jaxlib", "numpy"):

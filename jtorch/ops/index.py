@@ -552,7 +552,7 @@ def unravel_index(indices: Tensor, shape: tuple[int, ...]):
     return places // each % sizes if shape else places
 
 
-# writes to a view of a copy, by the view's geometry over dense elements
+# copies with one view overwritten; the geometry of the view assumes that the copy is contiguous
 
 
 def _write_view(input, src, geometry):

@@ -407,7 +407,8 @@ _OPERATIONS: dict[bytes, Callable[[Unpickler], Any]] = {
     pickle.APPEND: Unpickler.append, pickle.APPENDS: Unpickler.extend, pickle.SETITEM: Unpickler.set_item,
     pickle.SETITEMS: Unpickler.set_items, pickle.BINPERSID: Unpickler.stored, pickle.MARK: Unpickler.mark,
     pickle.SHORT_BINSTRING: Unpickler.python2_string, pickle.PROTO: Unpickler.check_protocol,
-    pickle.STOP: Unpickler.load,        # The opcode STOP ends the run, so its entry is never used.
+    # ``unsafe_globals`` looks STOP up among the supported opcodes. Its value is never used, since ``_run`` ends at STOP.
+    pickle.STOP: Unpickler.load,
     pickle.TUPLE: _push(lambda m: tuple(m.since_mark())),
     pickle.TUPLE1: _tuple(1), pickle.TUPLE2: _tuple(2), pickle.TUPLE3: _tuple(3),
     pickle.NONE: _push(lambda m: None), pickle.NEWFALSE: _push(lambda m: False), pickle.NEWTRUE: _push(lambda m: True),

@@ -52,7 +52,8 @@ static PyObject *gradients_of(PyObject *node, PyObject *wanted, PyObject *nr, Py
     PyObject *args = call != NULL ? PyList_GetSlice(saved, 0, PyList_GET_SIZE(saved)) : NULL;
     if (args != NULL && PyList_Append(args, grad) == 0) {
         out = record_call(call, args);
-        if (out == NULL && PyErr_ExceptionMatches(PyExc_ValueError))        /* Python converts the gradient: see hand_on */
+        /* The gradient does not have the shape or dtype of the output. The Python version of hand_on converts it. */
+        if (out == NULL && PyErr_ExceptionMatches(PyExc_ValueError))
             PyErr_Clear();
     }
     Py_XDECREF(args);

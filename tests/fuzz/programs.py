@@ -26,7 +26,7 @@ class World:
     def __init__(self, xp: ModuleType):
         self.xp = xp
         self.log: list = []
-        self.broken = False     # True once the library has reported a bug of its own.
+        self.broken = False     # True once a bug or a late error of the library makes further comparisons useless.
         self.names: dict[str, Any] = {"xp": xp, "np": np, "copy": copy, "log": self.log, "poke": poke}
 
     def run(self, line: str) -> tuple:
@@ -48,7 +48,8 @@ class World:
             try:
                 engine.end()
             except Exception:
-                self.broken = True      # The statement's change is lost.
+                # The tensors that the statement assigned are never computed, while PyTorch keeps the earlier ones.
+                self.broken = True
                 raise
 
     def pool(self) -> dict[str, Any]:
@@ -246,7 +247,7 @@ class Pair:
 
     @property
     def over(self) -> bool:
-        """Return whether the program must end: large numbers, visible bits of a nan, or a failure inside PyTorch."""
+        """Return whether the program must end: large numbers, visible bits of a nan, or a broken library."""
         return self.scale.largest > LIMIT or (self.bits and self.scale.nan) or self.torch.broken \
             or self.jtorch.broken
 

@@ -74,7 +74,7 @@ LAYERS = [
     "_quantized",       # modules with weights of 8 or 16 bits
     "_parallel",        # tensors and modules shared by several processes
     "__config__",       # options of the build
-    "_utils",           # this and the next are in compat/: PyTorch's private modules, as far as packages import them
+    "_utils",           # from here to _C: modules of compat/, which have the private names of PyTorch that packages import
     "_tensor",
     "_VF",
     "_prims_common",    # shapes, strides and dtypes

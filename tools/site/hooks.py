@@ -16,7 +16,7 @@ from tools.site import reference
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<!\\)\]\((?!https?:|mailto:|#|/)([^)#\s]+)(#[^)\s]*)?\)")
 CODE = re.compile(r"^```.*?^```[ \t]*$", re.MULTILINE | re.DOTALL)
-# A hint to the tests: skip the block, or run it only with this package.
+# A word after the language of a code block. It tells the tests to skip the block, or names the package that the block needs.
 HINT = re.compile(r"^(```(?:python|bash)) \w+$", re.MULTILINE)
 NAME = re.compile(r"(?<![\[`\w])`((?:torch|jtorch\.engine)\.[\w.]+?)(\(\))?`(?!\]|`)")
 log = logging.getLogger("mkdocs.jtorch")        # In strict mode mkdocs treats warnings of this logger as errors.

@@ -1,4 +1,4 @@
-"""The derivatives of arithmetic, powers, choices and writes."""
+"""The derivatives of arithmetic, powers, ``where``, ``maximum``, ``minimum``, ``masked_fill`` and ``copy_``."""
 from __future__ import annotations
 
 import math

@@ -111,7 +111,7 @@ def is_stateful(value: Any) -> bool:
 
 
 def ranks_of(process_group: Any, no_dist: bool, what: str, by_store: bool = False) -> Any:
-    """Return the exchange of the ranks that save or load together."""
+    """Return an object whose ``gather`` exchanges data between the ranks that save or load together."""
     if no_dist or not dist.is_initialized():
         warned.warn(f"torch.distributed is disabled, unavailable or uninitialized, assuming the intent is to {what} in a "
                     "single process.")

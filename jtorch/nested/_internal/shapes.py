@@ -164,7 +164,7 @@ def split(func: Callable, input: NestedTensor, split_size_or_sections: Any, dim:
 
 
 def chunk(func: Callable, input: NestedTensor, chunks: int, dim: int = 0) -> Any:
-    """Divide a dim other than the ragged one into chunks; the chunks of the batch have components of their own."""
+    """Divide the batch, or a dim other than the ragged one, into chunks. A chunk of the batch has some of the components."""
     dims.expect_contiguous("chunk_default(self: jt, chunks: any, dim: any?)", self=input)
     if wrap_dim(dim, input.dim()) != 0:
         at = dims.plain_dim(input, dim, "chunk")
