@@ -1128,7 +1128,7 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor | _Number, *, out_int32:
 def segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: builtins.float | None = None) -> Tensor:
     """Return the sum, mean, product or extreme of each run of slices along ``axis``. See torch.segment_reduce."""
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
-    """Return one index of a dim, which goes. See torch.select."""
+    """Return the elements at one index of a dim, without this dim. See torch.select."""
 def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the result of torch.select. See torch.select_copy."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
@@ -1297,7 +1297,7 @@ uint32: _dtype
 uint64: _dtype
 uint8: _dtype
 def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-    """Return a selection for each index of a dim. See torch.unbind."""
+    """Return the elements at each index of a dim, without this dim. See torch.unbind."""
 def unbind_copy(input: Tensor, dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the result of torch.unbind. See torch.unbind_copy."""
 def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:

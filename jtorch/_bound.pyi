@@ -499,7 +499,7 @@ class Bound:
     def dense_dim(self) -> builtins.int:
         """Of a dense tensor all dims. See torch.Tensor.dense_dim."""
     def dequantize(self) -> Any:
-        """Return the tensor, or each tensor of a sequence, in float32, since no tensor is quantized. See torch.dequantize."""
+        """Return the tensor, or each tensor of a sequence, in float32. See torch.dequantize."""
     def det(self) -> Tensor:
         """Return the determinant. See torch.linalg.det."""
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
@@ -720,16 +720,16 @@ class Bound:
     def is_coalesced(self) -> Any:
         """RuntimeError: the tensor is dense. See torch.Tensor.is_coalesced."""
     def is_conj(self) -> builtins.bool:
-        """Return False, since conjugation and negation are never lazy and memory is never pinned."""
+        """Return False, since conjugation and negation are never lazy."""
     @property
     def is_ipu(self) -> Any:
         """False: no such device is known. See torch.Tensor.is_ipu."""
     def is_neg(self) -> builtins.bool:
-        """Return False, since conjugation and negation are never lazy and memory is never pinned."""
+        """Return False, since conjugation and negation are never lazy."""
     def is_nonzero(self) -> builtins.bool:
         """Return whether the only element is not zero. See torch.is_nonzero."""
     def is_pinned(self, device: Any = None) -> builtins.bool:
-        """False: no memory is pinned here. See torch.Tensor.is_pinned."""
+        """Return False, since jtorch pins no memory. See torch.Tensor.is_pinned."""
     def is_same_size(self, other: Tensor) -> builtins.bool:
         """Return whether two tensors have the same shape."""
     def is_set_to(self, tensor: Tensor) -> builtins.bool:
@@ -1006,7 +1006,7 @@ class Bound:
     def permute(self, dims: Sequence[builtins.int]) -> Tensor:
         """Return the dims in another order. See torch.permute."""
     def pin_memory(self) -> Tensor:
-        """Return the tensor itself, since conjugation and negation are never lazy."""
+        """Return the tensor itself, since conjugation and negation are never lazy and memory is never pinned."""
     def pinverse(self, rcond: builtins.float = 1e-15) -> Tensor:
         """Return the Moore-Penrose inverse. See torch.pinverse."""
     def polygamma(self, first: Any, *args: Any) -> Any:
@@ -1077,9 +1077,9 @@ class Bound:
     def resize_as_(self, other: Tensor, memory_format: Any = None) -> Tensor:
         """Resize the tensor to the size of ``other``. See torch.Tensor.resize_as_."""
     def resolve_conj(self) -> Tensor:
-        """Return the tensor itself, since conjugation and negation are never lazy."""
+        """Return the tensor itself, since conjugation and negation are never lazy and memory is never pinned."""
     def resolve_neg(self) -> Tensor:
-        """Return the tensor itself, since conjugation and negation are never lazy."""
+        """Return the tensor itself, since conjugation and negation are never lazy and memory is never pinned."""
     def roll(self, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
         """Move elements along dims, around the ends. See torch.roll."""
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Tensor:
@@ -1107,7 +1107,7 @@ class Bound:
     def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
         """Return values combined by sum, prod, mean, amax or amin at indexed places. See torch.scatter_reduce."""
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
-        """Return one index of a dim, which goes. See torch.select."""
+        """Return the elements at one index of a dim, without this dim. See torch.select."""
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
         """Return ``input`` with ``src`` in place of ``select(dim, index)``. See torch.select_scatter."""
     def set_(self, source: Any = None, storage_offset: builtins.int = 0, size: Any = None, stride: Any = None) -> Tensor:
@@ -1278,7 +1278,7 @@ class Bound:
     def type_as(self, other: Tensor) -> Tensor:
         """Return the tensor in the dtype and on the device of ``other``. See torch.Tensor.type_as."""
     def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """Return a selection for each index of a dim. See torch.unbind."""
+        """Return the elements at each index of a dim, without this dim. See torch.unbind."""
     def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
         """Split one dim into several. See torch.unflatten."""
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:

@@ -250,12 +250,12 @@ def _new_like(maker: Callable):
 
 
 def resolve(self: Tensor) -> Tensor:
-    """Return the tensor itself, since conjugation and negation are never lazy."""
+    """Return the tensor itself, since conjugation and negation are never lazy and memory is never pinned."""
     return self
 
 
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """False: no memory is pinned here. See torch.Tensor.is_pinned."""
+    """Return False, since jtorch pins no memory. See torch.Tensor.is_pinned."""
     return False
 
 
@@ -265,7 +265,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def never(self: Tensor) -> bool:
-    """Return False, since conjugation and negation are never lazy and memory is never pinned."""
+    """Return False, since conjugation and negation are never lazy."""
     return False
 
 

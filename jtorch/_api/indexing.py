@@ -346,7 +346,7 @@ def _is_taken_apart(s: Any, part: tuple[int, int, int, int]) -> bool:
 
 
 def _begins_elsewhere(s: Any, row: int) -> bool:
-    """Return whether ``row`` is the first row that this trace reads, and the last such trace began at another row.
+    """Return whether ``row`` is the first row of ``s`` that this trace reads, and an earlier trace began at another row.
 
     A loop over a data set reads another row in each turn. A loop over the steps of a series begins with the same row again.
     """

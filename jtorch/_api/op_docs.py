@@ -121,7 +121,7 @@ def _promoting(op: Op) -> list[str]:
     return list(op.promotes) or [p.name for p in op.params if p.kind.startswith("tensor")]
 
 
-# ---------------------------------------------------------------- rules
+# ---------------------------------------------------------------- sections derived from the record
 
 def _shape(op: Op) -> str:
     if op.view is not None:

@@ -28,7 +28,7 @@ _REMOVED = {"eig": "linalg.eig", "symeig": "linalg.eigh", "lstsq": "linalg.lstsq
 
 
 def dequantize(tensors: Any) -> Any:
-    """Return the tensor, or each tensor of a sequence, in float32, since no tensor is quantized. See torch.dequantize."""
+    """Return the tensor, or each tensor of a sequence, in float32. See torch.dequantize."""
     return tensors.to(dtypes.float32) if isinstance(tensors, Tensor) else tuple(t.to(dtypes.float32) for t in tensors)
 
 

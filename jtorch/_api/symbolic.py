@@ -1,4 +1,4 @@
-"""torch.SymInt, SymFloat and SymBool: symbolic numbers. Sizes are plain ints here, so they have no instances."""
+"""torch.SymInt, SymFloat and SymBool: symbolic numbers. Only sizes of ragged dims are symbolic; other sizes are plain ints."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,7 +10,7 @@ class _Symbolic:
 
 
 class SymInt(_Symbolic):
-    """A symbolic integer. It has no instances."""
+    """A symbolic integer. Its only instances are the sizes of ragged dims of nested tensors."""
 
 
 class SymFloat(_Symbolic):

@@ -104,9 +104,9 @@ def elu(input: Tensor, alpha: _Number = 1.0, inplace: builtins.bool = False) -> 
 def elu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
     """Return the input where it is positive, else ``alpha * (exp(input) - 1)``. See torch.nn.functional.elu."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
-    """Return the rows of ``weight`` at ``input``. See torch.nn.functional.embedding. Gradients are never sparse here."""
+    """Return the rows of ``weight`` at ``input``. See torch.nn.functional.embedding. Gradients are never sparse."""
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2, scale_grad_by_freq: builtins.bool = False, mode: builtins.str = 'mean', sparse: builtins.bool = False, per_sample_weights: Tensor | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> Tensor:
-    """Return sums, means or maxima of bags of rows. See torch.nn.functional.embedding_bag. Gradients are never sparse here."""
+    """Return sums, means or maxima of bags of rows. See torch.nn.functional.embedding_bag. Gradients are never sparse."""
 def fold(input: Tensor, output_size: builtins.int | Sequence[builtins.int], kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, stride: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """Return images from sliding blocks, which add up where they overlap. See torch.nn.functional.fold."""
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> Any:

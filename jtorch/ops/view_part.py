@@ -97,7 +97,7 @@ def select_geometry(size, stride, offset, dim, index) -> Geometry:
 
 @op(view=select_geometry, saves="none")
 def select(input: Tensor, dim: int, index: int):
-    """Return one index of a dim, which goes. See torch.select."""
+    """Return the elements at one index of a dim, without this dim. See torch.select."""
     dim, index = select_args(input.shape, dim, index)
     return lax.index_in_dim(input, index, dim, keepdims=False)
 
@@ -301,7 +301,7 @@ def _unbind_count(size, dim) -> int:
 
 @op(view=_unbind, saves="none")
 def unbind(input: Tensor, dim: int = 0):
-    """Return a selection for each index of a dim. See torch.unbind."""
+    """Return the elements at each index of a dim, without this dim. See torch.unbind."""
     return [lax.index_in_dim(input, i, dim, keepdims=False) for i in range(_unbind_count(input.shape, dim))]
 
 

@@ -1,4 +1,4 @@
-"""torch.utils._triton: whether Triton compiles kernels. It never does here, since XLA compiles."""
+"""torch.utils._triton: whether Triton compiles kernels. It never does, since XLA compiles them."""
 from __future__ import annotations
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""torch.utils.model_zoo: a deprecated name of torch.hub's ``load_state_dict_from_url``, which downloads nothing here."""
+"""torch.utils.model_zoo: a deprecated name of torch.hub's ``load_state_dict_from_url``. In jtorch it downloads nothing."""
 from __future__ import annotations
 
 from typing import Any

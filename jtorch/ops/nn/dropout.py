@@ -19,7 +19,7 @@ def dropout_with_mask(input: Tensor, mask: Tensor, scale: Number):
 @op(name="_alpha_dropout_with_mask", function=False, method=False, out=False, tested=False,
     backward_name="AddBackward0", layout=ITERATED)
 def alpha_dropout_with_mask(input: Tensor, mask: Tensor, p: float):
-    """Return Dropout to selu's lower limit that keeps mean and variance. See torch.nn.functional.alpha_dropout."""
+    """Set dropped elements to selu's lower limit, and keep mean and variance. See torch.nn.functional.alpha_dropout."""
     alpha = 1.7580993408473766
     a = (alpha ** 2 * p + 1) ** -0.5 * (1 - p) ** -0.5 if p < 1 else 0.0
     kept = jnp.broadcast_to(promotion.cast(mask, input.dtype), input.shape)

@@ -58,7 +58,7 @@ def _check_indices(input: jax.Array, name: str) -> None:
 @functional(writes="weight", value_check=(_flag, _error))
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False):
-    """Return the rows of ``weight`` at ``input``. See torch.nn.functional.embedding. Gradients are never sparse here.
+    """Return the rows of ``weight`` at ``input``. See torch.nn.functional.embedding. Gradients are never sparse.
 
     With ``max_norm`` it also returns the weight with the named rows scaled down.
     """
@@ -154,7 +154,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
                   norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
                   per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
                   padding_idx: int | None = None):
-    """Return sums, means or maxima of bags of rows. See torch.nn.functional.embedding_bag. Gradients are never sparse here.
+    """Return sums, means or maxima of bags of rows. See torch.nn.functional.embedding_bag. Gradients are never sparse.
 
     With ``max_norm`` it also returns the weight with the named rows scaled down.
     """

@@ -91,7 +91,7 @@ def _linear_name(template: tuple) -> str:
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     """Return ``input @ weight.T + bias``. See torch.nn.functional.linear."""
     _check_linear(input, weight, bias)
-    made = input.dtype if bias is None else promotion.opmath(np.dtype(input.dtype))    # 16 bits are rounded after adding the bias
+    made = input.dtype if bias is None else promotion.opmath(np.dtype(input.dtype))    # The sum with the bias is rounded once.
     out = _product(input, weight, made)
     return out if bias is None else _plus(out, bias.astype(made)).astype(input.dtype)
 

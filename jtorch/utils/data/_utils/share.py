@@ -36,7 +36,7 @@ _maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 
 
 class Folders:
-    """The folders of files: one in memory, and one on the disk for objects that do not fit there.
+    """The folders of files: one in memory, and one on the disk for objects that do not fit into memory.
 
     The folders are removed with their content when this object is, or at the end of the program.
     """
