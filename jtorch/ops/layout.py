@@ -1,7 +1,7 @@
 """PyTorch's rules for the strides of results, from the sizes and strides of the arguments.
 
-They follow PyTorch's TensorIterator.cpp. If dims of size 1 or equal strides allow several orders of the dims, its order of
-comparing strides decides.
+They follow PyTorch's TensorIterator.cpp. If dims of size 1 or equal strides allow several orders of the dims, the order decides
+in which TensorIterator compares strides.
 """
 from __future__ import annotations
 

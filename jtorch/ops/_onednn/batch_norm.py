@@ -83,7 +83,7 @@ def _tangent(x: jax.Array, *of_channels_and_dx: jax.Array) -> tuple[jax.Array, .
 
 
 def _pull_back(results: int, x: jax.Array, mean: jax.Array, scale: jax.Array, weight: jax.Array) -> Callable:
-    """Return the transpose of ``_tangent``, which is linear in its last three arguments, restricted to its first results."""
+    """Return the transpose of the first ``results`` results of ``_tangent``, which is linear in its last three arguments."""
     none = jnp.zeros_like(weight)
     return jax.vjp(lambda *linear: _tangent(x, mean, scale, weight, *linear)[:results], x, none, none)[1]
 

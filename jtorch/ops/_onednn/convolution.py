@@ -50,7 +50,7 @@ class Geometry(NamedTuple):
 
     @property
     def operations(self) -> int:
-        """Floating-point operations of any of the arrays."""
+        """The number of floating-point operations to compute any one of the arrays."""
         return 2 * math.prod(self.result) * math.prod(self.filters[1:])
 
 
@@ -88,8 +88,8 @@ def is_quick(kind: int, geometry: Geometry) -> bool:
 def computed(kind: int, arrays: Sequence[jax.Array], geometry: Geometry, formula: Formula) -> jax.Array:
     """Compute one of a convolution's arrays from the two others, given in the order input, filters, result.
 
-    oneDNN must ``take`` the geometry. If it has no fast kernel, ``formula(input, filters, config, groups)`` and its derivatives
-    are used.
+    ``takes`` must be True for the geometry. If oneDNN has no fast kernel, ``formula(input, filters, config, groups)`` and its
+    derivatives are used.
     """
     if not is_quick(kind, geometry):
         return _by_formula(*arrays, kind=kind, geometry=geometry, formula=formula)

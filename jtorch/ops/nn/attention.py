@@ -62,7 +62,7 @@ def _matmul(a: jax.Array, b: jax.Array, made: Any = None) -> jax.Array:
 
 
 def _scores(query: jax.Array, key: jax.Array) -> jax.Array:
-    """Return ``query @ key.T``, in float32 for 16-bit floats. Accelerators have units for that."""
+    """Return ``query @ key.T``, in float32 for 16-bit floats. Accelerators multiply 16-bit floats and add in float32."""
     if is_accelerated():
         return _matmul(query, jnp.swapaxes(key, -1, -2), promotion.opmath(np.dtype(query.dtype)))
     return _matmul(widen(query), widen(jnp.swapaxes(key, -1, -2)))

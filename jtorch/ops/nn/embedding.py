@@ -90,7 +90,7 @@ def _bag_of(input: jax.Array, offsets: jax.Array | None, include_last_offset: bo
         raise ValueError("offsets has to be a 1D Tensor but got None")
     check.require(offsets.ndim == 1, "offsets has to be a 1D Tensor", ValueError)
     bags = offsets.shape[0] - include_last_offset
-    begun = jnp.zeros(input.shape[0], jnp.int64).at[offsets[:bags]].add(1, mode="drop")     # a binary search compiles to a loop
+    begun = jnp.zeros(input.shape[0], jnp.int64).at[offsets[:bags]].add(1, mode="drop")     # searchsorted would be a loop
     return jnp.cumsum(begun) - 1, bags
 
 

@@ -44,7 +44,7 @@ def _has_quick_products(dtype: np.dtype) -> bool:
 
 
 def are_there() -> bool:
-    """Return whether a GPU and JAX version for the kernels are available. On a mesh each device would compute everything."""
+    """Return whether a GPU and a JAX version have the kernels. Not on a mesh, where each device would compute everything."""
     if not is_accelerated() or is_spread() or jax.default_backend() != "gpu":
         return False
     return _are_for(jax.devices()[0]) and _module() is not None

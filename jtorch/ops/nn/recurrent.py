@@ -163,7 +163,7 @@ def _run(mode: str, reverse: bool, x: jax.Array, start: State, w: Weights, valid
 
 
 def _counted(valid: jax.Array | None, x: jax.Array, weight: jax.Array | Integers) -> jax.Array:
-    """Return ``x`` with 0 in rows of padding for a weight of integers, since all rows choose the scale."""
+    """Return ``x`` with 0 in rows of padding for a weight of integers, since the range of all rows decides the scale."""
     return _select(valid, x, jnp.zeros_like(x)) if isinstance(weight, Integers) else x
 
 
