@@ -89,7 +89,7 @@ def _prod(t, x, r, axes):
     filled = jnp.where(zero, 1, x)
     zeros, product = jnp.sum(zero, axes, keepdims=True), jnp.prod(filled, axes, keepdims=True)
     exact = jnp.where(zero, jnp.where(zeros == 1, product, 0), jnp.where(zeros == 0, product / filled, 0))
-    return jnp.sum(t * jnp.where(jnp.any(zero), exact, r / filled), axes)       # the result counts only without zeros
+    return jnp.sum(t * jnp.where(jnp.any(zero), exact, r / filled), axes)       # with a zero the result is not read
 
 
 def of_norm(t, x, r, p="fro", dim=None, keepdim=False, *rest):
