@@ -26,7 +26,7 @@ class Adamax(AdamLike):
             pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the learning rate.
         betas (float, float): the fractions of the gradient's running average and largest magnitude kept each step.
-        eps (float): added to the denominator, so that it is not 0.
+        eps (float): added to the gradient's magnitude, so that the denominator is not 0.
         weight_decay (float): the factor of an L2 penalty: this times the parameter is added to the gradient.
         foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
         maximize (bool): whether to maximize the objective instead of minimizing it.

@@ -83,7 +83,7 @@ class Adadelta(MultiTensorOptimizer):
             pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): a factor of the step.
         rho (float): the fraction of the running averages kept each step.
-        eps (float): added to the denominator, so that it is not 0.
+        eps (float): added to both running averages, so that their ratio is finite and not 0.
         weight_decay (float): the factor of an L2 penalty: this times the parameter is added to the gradient.
         foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
         maximize (bool): whether to maximize the objective instead of minimizing it.
@@ -304,8 +304,8 @@ class Adafactor(MultiTensorOptimizer):
             pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the largest relative step.
         beta2_decay (float): the exponent of the step number in the decay of second moments.
-        eps (float or None, float): added to squares (None: the dtype's machine epsilon), and the least scale of a
-            parameter.
+        eps (float or None, float): the smallest root of a second moment (None: the dtype's machine epsilon), and the
+            smallest scale of a parameter.
         d (float): the limit of an update's root mean square.
         weight_decay (float): each step, the parameter loses this times ``lr`` of itself; the gradient is left alone
             (decoupled).

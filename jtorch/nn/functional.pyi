@@ -198,7 +198,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None =
 def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin: _Number = 1.0, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
     """Return by how much other classes violate the margin to the target class. See torch.nn.functional.multi_margin_loss."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """Return margins between target and other classes. See torch.nn.functional.multilabel_margin_loss."""
+    """Return by how much other classes violate a margin of 1 to the targets. See torch.nn.functional.multilabel_margin_loss."""
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
     """Return the mean over classes of one-versus-all cross entropies. See torch.nn.functional.multilabel_soft_margin_loss."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:

@@ -164,8 +164,8 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):      # type: 
 
     Args:
         requires_grad (bool): whether the parameter is learned.
-        device (device or None): the device of parameters and buffers.
-        dtype (dtype or None): their dtype, floating or complex.
+        device (device or None): the parameter's device.
+        dtype (dtype or None): its dtype, floating or complex.
 
     Example::
 
@@ -196,9 +196,9 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):        # type: igno
     Shape: none before ``materialize``.
 
     Args:
-        requires_grad (bool): whether the parameter is learned.
-        device (device or None): the device of parameters and buffers.
-        dtype (dtype or None): their dtype, floating or complex.
+        requires_grad (bool): whether the buffer gets gradients.
+        device (device or None): the buffer's device.
+        dtype (dtype or None): its dtype, floating or complex.
         persistent (bool): whether the buffer is part of state dicts.
 
     Example::

@@ -236,7 +236,7 @@ def _pow_backward(template) -> str:
 
 
 def _pow_checks(template, edges) -> tuple | None:
-    """Return that only the base is checked if the exponent is a number."""
+    """Return the ``checks`` of a power (see ``Saves``): only the base if the exponent is a number, else None."""
     return (0,) if template[1] is not T else None
 
 

@@ -33,7 +33,7 @@ def _chebyshev(coefficients, x):
 
 
 def _far(order: int, x) -> tuple:
-    """Return modulus and phase of J and Y for large ``x``: (amplitude of cos, amplitude of sin, angle, scale)."""
+    """Return (p, q, angle, scale) for large ``x``: J is (p cos - q sin) * scale, Y is (p sin + q cos) * scale."""
     t = cephes
     pp, pq, qp, qq = ((t.J0_PP, t.J0_PQ, t.J0_QP, t.J0_QQ), (t.J1_PP, t.J1_PQ, t.J1_QP, t.J1_QQ))[order]
     z = 5 / x

@@ -48,7 +48,7 @@ def invert(input: Tensor):
 
 
 def _shift_limits(input, other) -> tuple:
-    """Return the shift limited to the type's width, and whether it was too large."""
+    """Return the shift, with 0 in place of one that is negative or not below the type's width, and where it was such a one."""
     bits = input.dtype.itemsize * 8
     too_far = (other < 0) | (other >= bits)
     return jnp.where(too_far, jnp.zeros_like(other), other), too_far

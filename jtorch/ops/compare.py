@@ -154,7 +154,7 @@ def isreal(input: Tensor):
 
 
 def _share(t, a, b, loses):
-    """Return the tangent's share of ``a``: 1 if it wins, 0 if it loses (even for a nan), half at a tie."""
+    """Return the part of the tangent ``t`` that ``a`` passes on: all if it wins, half at a tie, 0 (even of nan) if it loses."""
     return jnp.where(loses, 0, jnp.where(a == b, t / 2, t))
 
 

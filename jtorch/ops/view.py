@@ -22,7 +22,7 @@ from jtorch.ops.facts import InPlaceView, ViewRule
 from jtorch.ops.registry import Size, Tensor, Tensors, dtype, op
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
-ITSELF = "itself"       # what a view rule returns if the result is the argument itself, not a new tensor
+ITSELF = "itself"       # what a geometry function returns if the result is the argument itself, not a new tensor
 
 
 # view, reshape and ops built on them
@@ -273,7 +273,7 @@ def H(input: Tensor):
 
 
 def _unless_0_dim(name: str, of_0_dim: str) -> Callable[[tuple, tuple[int, ...]], str]:
-    """Return a function that gives the node's name, if PyTorch uses another op for 0-dim tensors."""
+    """Return a function that gives the node's name: ``name``, or ``of_0_dim`` for a 0-dim tensor."""
     return lambda template, shape: name if shape else of_0_dim
 
 

@@ -230,7 +230,7 @@ class TripletMarginLoss(_TripletLoss):
     Args:
         margin (float): the margin in the formula.
         p (float): the p of the p-norm.
-        eps (float): added to the denominator, so that it is not 0.
+        eps (float): added to each element of the differences.
         swap (bool): whether to take the smaller of the negative's distances to anchor and positive.
         size_average (bool or None): deprecated, see ``reduction``.
         reduce (bool or None): deprecated, see ``reduction``.

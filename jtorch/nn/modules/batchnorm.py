@@ -96,7 +96,7 @@ class _BatchNorm(_NormBase):
 
     Args:
         num_features (int): the number of channels C.
-        eps (float): added to the denominator, so that it is not 0.
+        eps (float): added to the variance, so that the denominator is not 0.
         momentum (float or None): the weight of new statistics in the running ones; None averages over all batches.
         affine (bool): whether there are learned weights and biases.
         track_running_stats (bool): whether to keep running statistics, which evaluation uses.
@@ -169,7 +169,7 @@ class SyncBatchNorm(_BatchNorm):
 
     Args:
         num_features (int): the number of channels C.
-        eps (float): added to the denominator, so that it is not 0.
+        eps (float): added to the variance, so that the denominator is not 0.
         momentum (float or None): the weight of new statistics in the running ones; None averages over all batches.
         affine (bool): whether there are learned weights and biases.
         track_running_stats (bool): whether to keep running statistics, which evaluation uses.
@@ -242,8 +242,8 @@ class _LazyNormBase(LazyModuleMixin):
     Shape: the input is that of the ordinary module, and gives num_features = C; the output has the same shape.
 
     Args:
-        eps (float): added to the denominator, so that it is not 0.
-        momentum (float or None): the weight of new statistics in the running ones; None averages over all batches.
+        eps (float): added to the variance, so that the denominator is not 0.
+        momentum (float or None): the weight of new statistics in the running ones; for None see the ordinary module.
         affine (bool): whether there are learned weights and biases.
         track_running_stats (bool): whether to keep running statistics, which evaluation uses.
         device (device or None): the device of parameters and buffers.

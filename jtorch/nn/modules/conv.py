@@ -174,13 +174,12 @@ class _ConvTransposeNd(_ConvNd):
         out_channels (int): the number of output channels.
         kernel_size (int or tuple of ints): the filters' size.
         stride (int or tuple of ints): the step from one window to the next.
-        padding (int, tuple of ints, or str): elements added at both ends of each dimension; they are taken off the
-            result.
+        padding (int or tuple of ints): the number of elements taken off the result at both ends of each dimension.
         output_padding (int or tuple of ints): the number of elements added to the result at one end.
         groups (int): the number of groups into which the channels are divided.
         bias (bool): whether to add a learned bias.
         dilation (int or tuple of ints): the step from one element of a window to the next.
-        padding_mode (str): the kind of padding: "zeros", "reflect", "replicate" or "circular".
+        padding_mode (str): only "zeros".
         device (device or None): the device of parameters and buffers.
         dtype (dtype or None): their dtype, floating or complex.
 
@@ -322,13 +321,12 @@ class _LazyConvTranspose(_LazyConvXdMixin):
         out_channels (int): the number of output channels.
         kernel_size (int or tuple of ints): the filters' size.
         stride (int or tuple of ints): the step from one window to the next.
-        padding (int, tuple of ints, or str): elements added at both ends of each dimension; they are taken off the
-            result.
+        padding (int or tuple of ints): the number of elements taken off the result at both ends of each dimension.
         output_padding (int or tuple of ints): the number of elements added to the result at one end.
         groups (int): the number of groups into which the channels are divided.
         bias (bool): whether to add a learned bias.
         dilation (int or tuple of ints): the step from one element of a window to the next.
-        padding_mode (str): the kind of padding: "zeros", "reflect", "replicate" or "circular".
+        padding_mode (str): only "zeros".
         device (device or None): the device of parameters and buffers.
         dtype (dtype or None): their dtype, floating or complex.
 

@@ -15,7 +15,7 @@ class PairwiseDistance(Module):
 
     Args:
         p (float): the p of the p-norm.
-        eps (float): added to the denominator, so that it is not 0.
+        eps (float): added to each element of the difference.
         keepdim (bool): whether to keep the dim, with size 1.
 
     Example::
@@ -45,7 +45,7 @@ class CosineSimilarity(Module):
 
     Args:
         dim (int): the dim of the vectors.
-        eps (float): added to the denominator, so that it is not 0.
+        eps (float): the smallest norm by which a vector is divided.
 
     Example::
 

@@ -59,7 +59,7 @@ class Dropout1d(_DropoutNd):
     Shape: (N, C, L) or (C, L); RuntimeError for others.
 
     Args:
-        p (float): the probability that an element is dropped.
+        p (float): the probability that a channel is dropped.
         inplace (bool): whether to write the result into the input.
 
     Example::
@@ -81,7 +81,7 @@ class Dropout2d(_DropoutNd):
     Shape: (N, C, H, W); (N, C, L) works with a warning, as in PyTorch.
 
     Args:
-        p (float): the probability that an element is dropped.
+        p (float): the probability that a channel is dropped.
         inplace (bool): whether to write the result into the input.
 
     Example::
@@ -102,7 +102,7 @@ class Dropout3d(_DropoutNd):
     Shape: (N, C, D, H, W) or (C, D, H, W); others work with a warning, as in PyTorch.
 
     Args:
-        p (float): the probability that an element is dropped.
+        p (float): the probability that a channel is dropped.
         inplace (bool): whether to write the result into the input.
 
     Example::
@@ -129,7 +129,7 @@ class AlphaDropout(_Alpha):
 
     Args:
         p (float): the probability that an element is dropped.
-        inplace (bool): whether to write the result into the input.
+        inplace (bool): accepted; it has no effect, as in PyTorch.
 
     Example::
 
@@ -147,8 +147,8 @@ class FeatureAlphaDropout(_Alpha):
     Shape: (N, C, ...); RuntimeError for fewer than two dimensions.
 
     Args:
-        p (float): the probability that an element is dropped.
-        inplace (bool): whether to write the result into the input.
+        p (float): the probability that a channel is dropped.
+        inplace (bool): accepted; it has no effect, as in PyTorch.
 
     Example::
 

@@ -27,8 +27,8 @@ class _InstanceNorm(_NormBase):
 
     Args:
         num_features (int): the number of channels C.
-        eps (float): added to the denominator, so that it is not 0.
-        momentum (float or None): the weight of new statistics in the running ones; None averages over all batches.
+        eps (float): added to the variance, so that the denominator is not 0.
+        momentum (float or None): the weight of new statistics in the running ones; None means 0.
         affine (bool): whether there are learned weights and biases.
         track_running_stats (bool): whether to keep running statistics, which evaluation uses.
         device (device or None): the device of parameters and buffers.

@@ -21,11 +21,11 @@ class LinearCrossEntropyOptions:
     Shape: it holds options.
 
     Args:
-        allow_retain_graph (bool): whether a second backward is possible.
-        batch_chunk_size (int or None): the number of rows computed at a time.
+        allow_retain_graph (bool): accepted, see above.
+        batch_chunk_size (int or None): accepted, see above.
         chunking_method (str or None): accepted, see above.
         acc_policy (str or None): accepted, see above.
-        acc_dtype (dtype or None): the dtype of sums.
+        acc_dtype (dtype or None): accepted, see above.
 
     Example::
 
@@ -66,15 +66,15 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     Args:
         in_features (int): the number of input features.
         num_classes (int): the number of classes.
-        out_features (int): the number of output features.
+        out_features (tuple of ints): further dims of the logits.
         bias (bool): whether to add a learned bias.
         device (device or None): the device of parameters and buffers.
         dtype (dtype or None): their dtype, floating or complex.
         reduction (str): the reduction of the elements' losses: "none", "mean" or "sum".
         weight (Tensor or None): a factor for each class.
-        ignore_index (int): the class whose targets do not count.
+        ignore_index (int or None): the class whose targets do not count.
         label_smoothing (float): the fraction of the target that is spread over all classes.
-        options (LinearCrossEntropyOptions or None): options of the computation.
+        options (LinearCrossEntropyOptions or None): they are only checked.
 
     Example::
 

@@ -47,7 +47,7 @@ class LayerNorm(_Affine):
 
     Args:
         normalized_shape (int or sequence of ints): the sizes of the last dims, which are normalized together.
-        eps (float): added to the denominator, so that it is not 0.
+        eps (float): added to the variance, so that the denominator is not 0.
         elementwise_affine (bool): whether each element has a learned weight.
         bias (bool): whether to add a learned bias.
         device (device or None): the device of parameters and buffers.
@@ -90,7 +90,7 @@ class RMSNorm(_Affine):
 
     Args:
         normalized_shape (int or sequence of ints): the sizes of the last dims, which are normalized together.
-        eps (float): added to the denominator, so that it is not 0.
+        eps (float or None): added to the mean square, so that the denominator is not 0.
         elementwise_affine (bool): whether each element has a learned weight.
         device (device or None): the device of parameters and buffers.
         dtype (dtype or None): their dtype, floating or complex.
@@ -132,7 +132,7 @@ class GroupNorm(_Affine):
     Args:
         num_groups (int): the number of groups into which the channels are divided.
         num_channels (int): the number of channels C.
-        eps (float): added to the denominator, so that it is not 0.
+        eps (float): added to the variance, so that the denominator is not 0.
         affine (bool): whether there are learned weights and biases.
         device (device or None): the device of parameters and buffers.
         dtype (dtype or None): their dtype, floating or complex.
@@ -176,10 +176,10 @@ class LocalResponseNorm(Module):
     Shape: (N, C, ...), at least three dimensions; ValueError for fewer.
 
     Args:
-        size (int): the number of neighboring channels in the sum.
+        size (int): the number of neighboring channels in the mean.
         alpha (float): the factor in the formula.
-        beta (float): see the formula.
-        k (float): added to the sum.
+        beta (float): the exponent in the formula.
+        k (float): the summand in the formula.
 
     Example::
 

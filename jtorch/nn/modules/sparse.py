@@ -28,7 +28,7 @@ class Embedding(Module):
 
     The input has indices of any shape. The result has that shape with ``embedding_dim`` added. An index out of range
     raises IndexError. The row ``padding_idx`` starts at 0 and gets no gradient. With ``max_norm`` a call scales the
-    rows that it uses down to this norm, in the table. Gradients are dense whatever ``sparse`` is.
+    rows that it uses down to this norm, in the table.
 
     Shape: (*) of integers to (*, embedding_dim); ``weight`` is (num_embeddings, embedding_dim).
 
@@ -39,7 +39,7 @@ class Embedding(Module):
         max_norm (float or None): rows with a larger norm are scaled down to it, in place.
         norm_type (float): the p of the p-norm.
         scale_grad_by_freq (bool): whether to divide a row's gradient by the number of its uses.
-        sparse (bool): accepted; gradients are dense.
+        sparse (bool): whether the table's gradient is a sparse tensor, which has only the rows that were used.
         _weight (Tensor or None): the table itself.
         _freeze (bool): whether the table is constant.
         device (device or None): the device of parameters and buffers.

@@ -37,8 +37,8 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 def _is_causal_mask(mask: Any, is_causal: bool | None, size: int, layers: Any) -> bool:
     """Return whether the layers get ``is_causal``: the caller's value, or else whether the mask is causal.
 
-    The layers of this file compute the same result with the mask itself. Reading the mask would wait for its value, so
-    they do not read it.
+    The layers of this file compute the same result from the mask itself, and reading the mask would wait for its value.
+    So they get False without a look at the mask.
     """
     if is_causal is not None or mask is None:
         return is_causal is True
@@ -254,8 +254,8 @@ class TransformerEncoder(Module):
         encoder_layer (Module): copied ``num_layers`` times.
         num_layers (int): the number of layers.
         norm (Module or None): a module that is applied to the result.
-        enable_nested_tensor (bool): accepted.
-        mask_check (bool): accepted.
+        enable_nested_tensor (bool): whether padded positions become 0 in inference, see above.
+        mask_check (bool): whether this requires that only the ends of sequences are padding.
 
     Example::
 

@@ -20,7 +20,7 @@ def _check_operands(a: jax.Array, b: jax.Array, bias: jax.Array | None, out_dtyp
                       f"{check.scalar_name(x.dtype)}")
     for name, x in (("mat_a", a), ("mat_b", b)):
         check.require(x.ndim in (2, 3), f"{name} has to be 2 or 3d")
-    if a.ndim == 3 or b.ndim == 3:      # two matrices are cut along the common dim, so groups may have any size
+    if a.ndim == 3 or b.ndim == 3:      # not checked for two 2-dim matrices, which are cut along this dim
         check.require(a.shape[-1] == b.shape[-2], "contraction dimension of mat_a and mat_b must match")
     check.require(bias is None, "Bias not supported yet")
     check.require(out_dtype in (None, a.dtype), "Grouped gemm output dtype must match `mat_a` dtype")

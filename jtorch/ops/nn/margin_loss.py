@@ -146,7 +146,7 @@ def _labels_error(detail: int, *_) -> Exception:
 @functional(backward_name="MultilabelMarginLossBackward0", value_check=(_labels_flag, _labels_error))
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                            reduction: str = "mean"):
-    """Return margins between target and other classes. See torch.nn.functional.multilabel_margin_loss."""
+    """Return by how much other classes violate a margin of 1 to the targets. See torch.nn.functional.multilabel_margin_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     _first_invalid("multilabel_margin_loss", input)
     require_float(input, "multilabel_margin_loss_forward_out_frame")
