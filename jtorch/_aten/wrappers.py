@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from jtorch import engine, storage
-from jtorch._aten import hooks  # noqa: F401  (what calls go to)
+from jtorch._aten import hooks  # noqa: F401  (its import lets modes see calls)
 from jtorch._aten.asking import has_handler
 from jtorch._aten.stack import expect_classes
 from jtorch._base.layout import strided

@@ -160,7 +160,7 @@ class SparseAdam(Optimizer):
     """Adam for sparse gradients: a dense gradient is an error. See torch.optim.SparseAdam.
 
     Args:
-        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+        params: an iterable of parameters (Tensors of a floating dtype, any shapes), of (name, parameter)
             pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the learning rate.
         betas (float, float): the fractions of the running averages of the gradient and its square kept each step.

@@ -300,7 +300,7 @@ class Adafactor(MultiTensorOptimizer):
     """Adafactor: second moments stored as one row and one column per matrix. See torch.optim.Adafactor.
 
     Args:
-        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+        params: an iterable of parameters (Tensors of a floating dtype, any shapes), of (name, parameter)
             pairs, or of dicts, each a group with its own options.
         lr (float or Tensor of one element): the largest relative step.
         beta2_decay (float): the exponent of the step number in the decay of second moments.

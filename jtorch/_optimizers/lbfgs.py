@@ -32,7 +32,7 @@ class LBFGS(Optimizer):
         max_iter: the number of iterations per step.
         max_eval: the number of closure evaluations per step; None means 1.25 times ``max_iter``.
         tolerance_grad: a step ends if no element of the gradient is larger.
-        tolerance_change: a step ends if neither the loss nor any parameter changes by more.
+        tolerance_change: a step ends if the loss changes by less, or if no parameter changes by more.
         history_size: the number of past gradients and steps that approximate the curvature.
         line_search_fn: ``"strong_wolfe"`` or None.
 
@@ -185,7 +185,7 @@ class _Run:
         self.move(self.memory["t"], d)
 
     def _stuck(self, d: Any) -> bool:
-        """Return whether the last iteration's changes are below the tolerance."""
+        """Return whether the last iteration changed the loss, or all parameters, by no more than the tolerance."""
         least = self.group["tolerance_change"]
         return float(d.mul(self.memory["t"]).abs().max()) <= least or abs(self.loss - self.memory["prev_loss"]) < least
 

@@ -12,7 +12,7 @@ class Muon(MultiTensorOptimizer):
     """Orthogonalized momentum for matrices of hidden layers. See torch.optim.Muon.
 
     Args:
-        params: as in every optimizer, but matrices only (2 dims).
+        params: as in every optimizer, but matrices only (2 dims), of a floating dtype.
         lr (float or Tensor of one element): the learning rate.
         weight_decay (float): each step, the parameter loses this times ``lr`` of itself; the gradient is left alone
             (decoupled).

@@ -375,7 +375,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode_worse = self.best
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:     # type: ignore[override]
-        """Record an epoch's metric, and lower the rates if it has not improved for ``patience`` epochs."""
+        """Record an epoch's metric, and lower the rates if it has not improved for more than ``patience`` epochs."""
         current = float(metrics)
         if epoch is not None:
             warned.warn(EPOCH_DEPRECATION_WARNING)

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jtorch._aten import hooks  # noqa: F401  (what calls go to)
+from jtorch._aten import hooks  # noqa: F401  (its import lets modes see calls)
 from jtorch._aten.stack import pop, push, state, without_modes
 from jtorch.tensor import Tensor
 

@@ -12,7 +12,7 @@ from jtorch.utils.data.sampler import SequentialSampler
 
 
 class SamplerIterDataPipe(IterDataPipe):
-    """The samples of a pipe with keys, in a sampler's order."""
+    """The keys that a sampler of a pipe yields, not the samples, as in PyTorch."""
 
     def __init__(self, datapipe: Any, sampler: Any = SequentialSampler, sampler_args: Any = None, sampler_kwargs: Any = None):
         self.datapipe = datapipe
