@@ -151,7 +151,7 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) 
 
 def asarray(obj: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, copy: bool | None = None,
             requires_grad: bool | None = None) -> Tensor:
-    """Return ``obj`` as a tensor, which shares memory unless ``copy`` forbids it. See torch.asarray."""
+    """Return ``obj`` as a tensor, which shares memory if that is possible and ``copy`` allows it. See torch.asarray."""
     dtype = dtypes.as_dtype(dtype, "asarray")
     if isinstance(obj, (bytes, bytearray, memoryview)):
         obj = frombuffer(obj, dtype=dtype or dtypes.get_default_dtype())
