@@ -240,7 +240,7 @@ def _mapped(self: Tensor, name: str, function: Callable, *tensors: Tensor) -> Te
     if odd is not None:
         raise TypeError("'str' object cannot be interpreted as an integer" if not self.dtype.is_floating_point
                         else "must be real number, not str")
-    self.data.copy_(from_host(np.asarray(made).astype(self.dtype.np)))     # type: ignore[attr-defined]   # counts no new version
+    self.data.copy_(from_host(np.asarray(made).astype(self.dtype.np)))     # type: ignore[attr-defined]  # counts no version
     return self
 
 
