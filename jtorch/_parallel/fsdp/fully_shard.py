@@ -17,8 +17,8 @@ from jtorch.distributed import membership, own_devices
 from jtorch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from jtorch.nn.modules.container import ModuleDict, ModuleList
 from jtorch.nn.modules.module import Module
-from jtorch.no_grad import is_grad_enabled
-from jtorch.tensor import Tensor
+from jtorch.no_grad import is_grad_enabled, no_grad
+from jtorch.tensor import Parameter, Tensor
 
 
 class _State:
@@ -32,8 +32,9 @@ class _State:
         self.together = list(dict.fromkeys([s for s in inner if len(s.modules) > 1]))
         self.is_root = True
         self.depth = 0
-        self.sharded: list[Any] = []
+        self.reshards_after_backward = True
         self.packing: saved_tensors_hooks | None = None
+        group.after_backward = self.after_backward
 
     # ------------------------------------------------------------ around forward
 
@@ -41,27 +42,63 @@ class _State:
         """Gather the parameters before a module's forward, and convert its inputs."""
         self.depth += 1
         if self.depth == 1 and module not in self.to_run:
-            self.reshard()
             self.to_run = list(self.modules)
-            self.unshard()
+            self.gather()
         args, kwargs = self.group.convert_inputs(args, kwargs)
         dtype = self.policy.param_dtype
         if dtype is not None and self.policy.cast_forward_inputs:
             args, kwargs = tree_map(lambda x: _cast(x, dtype), (args, kwargs))
         return args, kwargs
 
-    def unshard(self) -> None:
+    def gather(self) -> None:
         """Gather the parameters; in a forward with gradients, save references to them, so that they can be freed until
         backward.
         """
+        self._stop_packing()
         params = self.group.params
-        self.sharded = [p.sharded for p in params]
-        whole = self.group.gathered(self.sharded)
+        whole = self.group.gathered([p.sharded for p in params])
         for p, t in zip(params, whole, strict=True):
-            p.put(t)
+            p.put_whole(t)
         if params and is_grad_enabled() and self._reshards_after_forward():
             self.packing = _packing(self.group, whole)
             self.packing.__enter__()
+
+    def unshard(self) -> None:
+        """Gather the parameters, and keep them for forwards until something frees them."""
+        if self.group.resident is None:
+            self.group.resident = self.group.values()
+        self._place_resident()
+
+    def _place_resident(self) -> None:
+        """Put the kept parameters in the place of the shards; where gradients are recorded, connected to the shards."""
+        group = self.group
+        if is_grad_enabled():
+            whole = group.gathered([p.sharded for p in group.params])
+        else:
+            kept = [group.placeable(i, t) for i, t in enumerate(group.resident or [])]
+            whole = [Parameter(t, p.sharded.requires_grad) for p, t in zip(group.params, kept, strict=True)]
+        for p, t in zip(group.params, whole, strict=True):
+            p.put_whole(t)
+
+    def summon(self, placed: bool, on_cpu: bool, with_grads: bool) -> None:
+        """Gather the parameters in their own dtypes, and the gradients; with ``placed`` put them in the place of the shards."""
+        group = self.group
+        whole = group.values(exact=True)
+        grads: list[Any] = group.grads() if with_grads else [None] * len(whole)
+        for i, p in enumerate(group.params if placed else []):
+            t = Parameter(group.placeable(i, whole[i].cpu() if on_cpu else whole[i]), p.sharded.requires_grad)
+            t.grad = None if grads[i] is None else group.placeable(i, grads[i])
+            p.put_whole(t)
+
+    def after_backward(self) -> None:
+        """Free the gathered parameters after a backward, or keep them for the next forward."""
+        if self.reshards_after_backward:
+            self.reshard()
+            return
+        if self.group.resident is None:
+            self.group.resident = self.group.gather_again()
+        with no_grad():
+            self._place_resident()
 
     def _reshards_after_forward(self) -> bool:
         return not self.is_root if self.reshards is None else bool(self.reshards)
@@ -72,7 +109,7 @@ class _State:
         if self.depth == 0:
             self.to_run = [m for m in self.to_run if m is not module and output is not None]
             if not self.to_run:
-                self.reshard()
+                self._end_forward()
             if self.is_root:
                 self._reshard_inner()
         output, dtype = self.group.convert_outputs(output), self.policy.output_dtype
@@ -84,15 +121,23 @@ class _State:
             if state.to_run:
                 state.reshard()
 
-    def reshard(self) -> None:
-        """Free the gathered parameters, and put the shards in their place."""
-        self.to_run = []
+    def _end_forward(self) -> None:
+        """Free the parameters, unless they are kept and backward needs them at once."""
+        if self.group.resident is None or self._reshards_after_forward():
+            self.reshard()
+
+    def _stop_packing(self) -> None:
         if self.packing is not None:
             self.packing.__exit__()
             self.packing = None
-        for p, s in zip(self.group.params, self.sharded, strict=False):
-            p.put(s)
-        self.sharded = []
+
+    def reshard(self) -> None:
+        """Free the gathered parameters, and put the shards in their place."""
+        self.to_run = []
+        self._stop_packing()
+        self.group.resident = None
+        for p in self.group.params:
+            p.put_shard()
 
 
 def _cast(x: Any, dtype: Any) -> Any:
@@ -148,38 +193,33 @@ class FSDPModule:
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
         """Gather the parameters."""
-        if self._fsdp.depth == 0:
-            self._fsdp.depth = 1
-            self._fsdp.unshard()
+        self._fsdp.unshard()
         return UnshardHandle() if async_op else None
 
     def reshard(self) -> None:
         """Free the gathered parameters, and keep the shards."""
-        self._fsdp.depth = 0
         self._fsdp.reshard()
 
-    def _groups(self, recurse: bool) -> list[ParameterGroup]:
+    def _states(self, recurse: bool) -> list[_State]:
         modules: Any = self.modules() if recurse else [self]      # type: ignore[attr-defined]
-        return [m._fsdp.group for m in modules if isinstance(m, FSDPModule)]
+        return [m._fsdp for m in modules if isinstance(m, FSDPModule)]
 
     def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
         """Set whether the next backwards reduce gradients over ranks, or add them up in this process."""
-        for group in self._groups(recurse):
-            group.sync = requires_gradient_sync
+        for state in self._states(recurse):
+            state.group.sync = requires_gradient_sync
 
     def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
         """Set whether gradients are reduced over the replicas too."""
-        for group in self._groups(recurse):
-            group.all_reduce = requires_all_reduce
+        for state in self._states(recurse):
+            state.group.all_reduce = requires_all_reduce
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Set whether gathered parameters are freed between forward and backward."""
         if not isinstance(reshard_after_forward, bool):
             raise ValueError(f"reshard_after_forward should be a bool, got {type(reshard_after_forward)}")
-        modules: Any = self.modules() if recurse else [self]      # type: ignore[attr-defined]
-        for m in modules:
-            if isinstance(m, FSDPModule):
-                m._fsdp.reshards = reshard_after_forward
+        for state in self._states(recurse):
+            state.reshards = reshard_after_forward
 
     def set_gradient_divide_factor(self, factor: float) -> None:
         """Set the divisor of the summed gradients, in place of the number of ranks."""
@@ -191,9 +231,9 @@ class FSDPModule:
         """Do nothing: no work waits for the last backward."""
 
     def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
-        """Accept True: gathered parameters are always freed after backward; NotImplementedError for False."""
-        if not reshard_after_backward:
-            raise NotImplementedError("set_reshard_after_backward(False) is not built: parameters are freed after backward")
+        """Set whether gathered parameters are freed after backward. If not, later forwards use them until ``reshard``."""
+        for state in self._states(recurse):
+            state.reshards_after_backward = reshard_after_backward
 
     def set_modules_to_forward_prefetch(self, modules: list) -> None:
         """Check the modules; no parameters are prefetched."""
@@ -204,9 +244,7 @@ class FSDPModule:
         _check_sharded(modules)
 
     def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
-        """Accept True: backward gathers parameters when it needs them; NotImplementedError for False."""
-        if not unshard_in_backward:
-            raise NotImplementedError("set_unshard_in_backward(False) is not built: backward gathers what it needs")
+        """Do nothing: backward gathers parameters only if it needs them."""
 
     def set_force_sum_reduction_for_comms(self, enable: bool) -> None:
         """Do nothing: gradients are always summed over ranks, and then divided."""
@@ -368,14 +406,16 @@ def _install(module: Module, state: _State) -> None:
     module.__class__ = _class_of(type(module))      # type: ignore[assignment,arg-type]
     module.register_forward_pre_hook(state.before, prepend=True, with_kwargs=True)
     module.register_forward_hook(lambda mod, args, output: state.after(mod, args, output), always_call=True)
+    module.register_state_dict_pre_hook(lambda *args: state.reshard())
+    module.register_load_state_dict_pre_hook(lambda *args: state.reshard())
     module.register_load_state_dict_post_hook(lambda mod, keys: _check_loaded(state.group))
 
 
 def _check_loaded(group: Any) -> None:
     """Raise PyTorch's error if a state dict has put plain tensors in the place of shards."""
     for p in group.params:
-        if not isinstance(p.sharded, DTensor):
-            raise AttributeError(f"'{type(p.sharded).__name__}' object has no attribute '_local_tensor'")
+        if not isinstance(p.placed, DTensor):
+            raise AttributeError(f"'{type(p.placed).__name__}' object has no attribute '_local_tensor'")
 
 
 def register_fsdp_forward_method(module: Module, method_name: str) -> None:

@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jtorch.distributed as dist
-from jtorch._api.functions import cat, zeros
+from jtorch._api.functions import cat, zeros, zeros_like
 from jtorch._base.pytree import tree_map
 from jtorch._parallel.dtensor import DTensor, local_of, on_devices_of, wrapped
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy
@@ -48,16 +49,34 @@ class ShardedParameter:
         ours = _StridedShard(self.dim, math.prod([self.inner.mesh.size(i) for i in nested])) if nested else Shard(self.dim)
         return Layout(both, (*outer, ours, *self.inner.placements), self.inner.shape, self.inner.stride)
 
+    shard: Any = None       # The shard while the whole parameter is in its place.
+
     def put(self, t: Any) -> None:
         """Set the tensor that the modules have under this parameter's name."""
         for module, name in self.places:
             module._parameters[name] = t
 
+    def put_whole(self, t: Any) -> None:
+        """Put the whole parameter in the place of the shard."""
+        self.shard = self.sharded
+        self.put(t)
+
+    def put_shard(self) -> None:
+        """Put the shard back in its place."""
+        if self.shard is not None:
+            self.put(self.shard)
+            self.shard = None
+
     @property
-    def sharded(self) -> Any:
-        """The parameter that users see, which is the shard."""
+    def placed(self) -> Any:
+        """The tensor that the modules have now: the shard, or the whole parameter."""
         module, name = self.places[0]
         return module._parameters[name]
+
+    @property
+    def sharded(self) -> Any:
+        """The shard, which is the parameter that users see outside of forwards."""
+        return self.placed if self.shard is None else self.shard
 
     @property
     def dtype(self) -> Any:
@@ -107,7 +126,9 @@ class ParameterGroup:
         self.params, self.mesh, self.policy = params, mesh, policy
         self.sync = self.all_reduce = True
         self.divide_factor: float | None = None
-        self.whole: list[Tensor] | None = None          # The gathered parameters, or None.
+        self.after_backward: Callable[[], None] = lambda: None      # Called when a backward has the gradients of all parameters.
+        self.whole: list[Tensor] | None = None          # The parameters that a backward has gathered, or None.
+        self.resident: list[Tensor] | None = None       # The gathered parameters that later forwards use too, or None.
         self.kept: list[Tensor | None] = [None] * len(params)       # Gradients that wait for a backward that reduces.
 
     @property
@@ -115,9 +136,9 @@ class ParameterGroup:
         """The ranks over which parameters are sharded."""
         return self.mesh.get_group(self.mesh.ndim - 1)
 
-    def gather(self, locals_: list[Tensor]) -> list[Tensor]:
-        """Return the whole parameters."""
-        n, dtype = self.shard_group.size(), self.policy.param_dtype
+    def gather(self, locals_: list[Any], exact: bool = False) -> list[Tensor]:
+        """Return the whole parameters in the dtype of forwards; with ``exact`` in their own dtypes."""
+        n, dtype = self.shard_group.size(), None if exact else self.policy.param_dtype
         made: list[Any] = [None] * len(self.params)
         for kind in dict.fromkeys([dtype or p.dtype for p in self.params]):
             chosen = [i for i, p in enumerate(self.params) if (dtype or p.dtype) is kind]
@@ -129,12 +150,17 @@ class ParameterGroup:
                 made[i] = self.params[i].joined(piece)
         return made
 
-    def write_back(self, shards: list[Any]) -> None:
-        """Write this rank's parts of the gathered parameters, which the modules hold now, to the shards."""
+    def write_back(self, with_grads: bool = False) -> None:
+        """Write this rank's parts of the gathered parameters, which the modules hold now, to the shards; with ``with_grads``
+        those of the gradients too.
+        """
         rank = self.shard_group.rank()
-        for p, shard in zip(self.params, shards, strict=True):
-            own = local_of(shard)
-            own.copy_(p.cut(p.rows(local_of(p.sharded).detach().to(own.dtype))[rank]))
+        for p in self.params:
+            own, whole = local_of(p.sharded), local_of(p.placed)
+            own.copy_(p.cut(p.rows(whole.detach().to(own))[rank]))
+            if with_grads:
+                g = whole.grad
+                p.sharded.grad = None if g is None else wrapped(p.cut(p.rows(local_of(g).to(own))[rank]), p.spec)
 
     def reduce(self, grads: list[Tensor | None]) -> list[Tensor | None]:
         """Return this rank's shards of the ranks' summed gradients, divided by the number of ranks or by ``divide_factor``."""
@@ -159,6 +185,26 @@ class ParameterGroup:
             dist.all_reduce(flat, group=self.mesh.get_group(i))
             total *= self.mesh.size(i)
         return flat.div_(self.divide_factor or total)
+
+    def values(self, exact: bool = False) -> list[Tensor]:
+        """Return the whole parameters without gradients, gathered if necessary."""
+        if self.resident is not None and not exact:
+            return self.resident
+        with no_grad():
+            return self.gather([local_of(p.sharded) for p in self.params], exact) if self.params else []
+
+    def grads(self) -> list[Tensor | None]:
+        """Return the whole gradients; None for parameters without one."""
+        have: list[Any] = [p.sharded.grad for p in self.params]
+        with no_grad():
+            whole = self.gather([zeros_like(local_of(p.sharded)) if g is None else local_of(g)
+                                 for p, g in zip(self.params, have, strict=True)], exact=True) if self.params else []
+        return [None if g is None else w for g, w in zip(have, whole, strict=True)]
+
+    def placeable(self, at: int, whole: Tensor) -> Any:
+        """Return a whole parameter as the modules need it."""
+        inner = self.params[at].inner
+        return whole if inner is None else wrapped(whole, inner)
 
     def reduced_or_kept(self, grads: list[Tensor | None]) -> list[Tensor | None]:
         """Reduce gradients, together with those kept before; without ``sync`` keep them and return None for each."""
@@ -188,7 +234,7 @@ class ParameterGroup:
     def gathered(self, sharded: list[Any]) -> list[Any]:
         """Gather shards with gradients, and return the parameters as the modules need them."""
         whole = Gathered.apply(self, *[local_of(s) for s in sharded]) if sharded else ()
-        return [t if p.inner is None else wrapped(t, p.inner) for p, t in zip(self.params, whole, strict=True)]
+        return [self.placeable(i, t) for i, t in enumerate(whole)]
 
     def whole_at(self, at: int) -> Tensor:
         """Return one whole parameter, for a backward."""
@@ -207,8 +253,7 @@ class ParameterGroup:
     def gather_again(self) -> list[Tensor]:
         """Return the whole parameters, gathered again for a backward if necessary."""
         if self.whole is None:
-            with no_grad():
-                self.whole = self.gather([local_of(p.sharded) for p in self.params])
+            self.whole = self.values()
         return self.whole
 
 
@@ -223,8 +268,9 @@ class Gathered(Function):
     def forward(ctx, group, *locals_):
         ctx.group = group
         ctx.set_materialize_grads(False)
-        return tuple(group.gather(list(locals_)))
+        return tuple([t.detach() for t in group.resident] if group.resident is not None else group.gather(list(locals_)))
 
     @staticmethod
     def backward(ctx, *grads):
+        ctx.group.after_backward()
         return None, *ctx.group.reduced_or_kept(list(grads))

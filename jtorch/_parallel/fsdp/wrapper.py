@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jtorch.distributed as dist
+from jtorch._base import warned
 from jtorch._parallel.create import distribute_tensor
 from jtorch._parallel.dtensor import DTensor
 from jtorch._parallel.fsdp import optimizer_states
@@ -112,7 +113,7 @@ class FullyShardedDataParallel(Module):
         for inner in _chosen(module, auto_wrap_policy):
             fully_shard(inner, **options)
         self._fsdp_wrapped_module = fully_shard(module, **options)
-        self._settings = StateDictSettings()
+        self._settings, self._use_orig_params = StateDictSettings(), use_orig_params
 
     @property
     def module(self) -> Module:
@@ -215,33 +216,47 @@ class FullyShardedDataParallel(Module):
     @contextlib.contextmanager
     def summon_full_params(module: Module, recurse: bool = True, writeback: bool = True, rank0_only: bool = False,
                            offload_to_cpu: bool = False, with_grads: bool = False) -> Iterator[None]:
-        """Gather the parameters in this block.
+        """Gather the parameters in this block, in their own dtypes.
 
         Args:
             module: a module that is sharded, or has sharded modules.
             recurse: whether to gather the parameters of inner modules too.
             writeback: whether writes to the parameters remain after the block. Otherwise they are lost.
-            rank0_only: accepted; the parameters are gathered on all ranks. It excludes ``writeback``.
-            offload_to_cpu: accepted; the parameters are where they were.
-            with_grads: not built.
+            rank0_only: whether the other ranks keep their shards. It excludes ``writeback``.
+            offload_to_cpu: whether the gathered parameters are on the CPU.
+            with_grads: whether gradients are gathered too, and written back. It needs ``use_orig_params=True``.
+
+        Raises:
+            NotImplementedError: the options exclude each other.
 
         """
-        if with_grads:
-            raise NotImplementedError("summon_full_params with with_grads is not built")
+        among = list(module.modules()) if recurse else [module, getattr(module, "_fsdp_wrapped_module", module)]
+        orig = all(m._use_orig_params for m in among if isinstance(m, FullyShardedDataParallel))
+        if with_grads and (offload_to_cpu or not orig):
+            raise NotImplementedError(f"with_grads={with_grads}, use_orig_params={orig}, offload_to_cpu={offload_to_cpu} is not "
+                                      "supported yet")
         if writeback and rank0_only:
             raise NotImplementedError("writeback=True and rank0_only=True is not supported yet")
-        among = module.modules() if recurse else [module]
-        sharded: list[Any] = [m for m in among if isinstance(m, FSDPModule)]
+        if offload_to_cpu and not rank0_only:
+            warned.warn(_REDUNDANT)
+        states = list(dict.fromkeys([m._fsdp for m in among if isinstance(m, FSDPModule)]))
+        placed = not rank0_only or dist.get_rank() == 0
         with no_grad():
-            for m in sharded:
-                m.unshard()
-            try:
-                yield
-            finally:
-                for m in sharded:
+            for state in states:
+                state.summon(placed, offload_to_cpu, with_grads)
+        try:
+            yield
+        finally:
+            with no_grad():
+                for state in states:
                     if writeback:
-                        m._fsdp.group.write_back(m._fsdp.sharded)
-                    m.reshard()
+                        state.group.write_back(with_grads)
+                    state.reshard()
+
+
+_REDUNDANT = ("offload_to_cpu=True and rank0_only=False may result in theunsharded parameters being redundantly copied to CPU "
+              "memory for GPUs sharing the same CPU memory, which risks CPU OOM. We recommend using offload_to_cpu=True with "
+              "rank0_only=True.")
 
 
 def _like(value: Any, own: Any) -> Any:

@@ -62,6 +62,7 @@ class SPMDGroup:
     def __init__(self, params: list[SPMDParameter], mesh: DeviceMesh, policy: MixedPrecisionPolicy):
         self.params, self.mesh, self.policy = params, mesh, policy
         self.gives_plain = False
+        self.resident: list[Any] | None = None
 
     def gathered(self, sharded: list[SPMDTensor]) -> list[Any]:
         """Return the whole parameters of shards."""
@@ -71,6 +72,28 @@ class SPMDGroup:
         """Gather one parameter again for a backward."""
         with no_grad():
             return self.params[at].whole(self.params[at].sharded, self.policy.param_dtype)
+
+    def values(self, exact: bool = False) -> list[Any]:
+        """Return the whole parameters without gradients; with ``exact`` in their own dtypes."""
+        with no_grad():
+            return [p.whole(p.sharded, None if exact else self.policy.param_dtype) for p in self.params]
+
+    def grads(self) -> list[Any]:
+        """Return the whole gradients; None for parameters without one."""
+        with no_grad():
+            return [None if p.sharded.grad is None else p.whole(p.sharded.grad, None) for p in self.params]
+
+    def placeable(self, at: int, whole: Any) -> Any:
+        """Return a whole parameter as the modules need it."""
+        return whole
+
+    def write_back(self, with_grads: bool = False) -> None:
+        """Write the gathered parameters, which the modules hold now, to the shards; with ``with_grads`` their gradients too."""
+        for p in self.params:
+            p.sharded.copy_(p.placed.detach())
+            if with_grads:
+                g, old = p.placed.grad, p.sharded.grad
+                p.sharded.grad = g if g is None or old is None else old.copy_(g)
 
     def convert_inputs(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """Convert a module's plain inputs to DTensors, split along their first dim if it divides evenly."""

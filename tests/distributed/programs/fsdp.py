@@ -34,6 +34,37 @@ def steps(say, net, rank, n, how, optimizer_class=torch.optim.AdamW, **options):
     return optimizer
 
 
+def kept_after_backward(say, rank, n):
+    """Whole parameters stay after backward, and later forwards use them until a reshard."""
+    def step(update=True):
+        x, y = batch(rank, 0)
+        loss = torch.nn.functional.mse_loss(net(x), y)
+        loss.backward()
+        say([type(p).__name__ for p in net.parameters()], [p.requires_grad for p in net.parameters()], f"{loss.item():.4f}")
+        if update:
+            optimizer.step()
+    net = made()
+    fully_shard(net[1], reshard_after_forward=True)
+    fully_shard(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=.05)
+    net.set_reshard_after_backward(False)
+    net.set_unshard_in_backward(True)
+    step()
+    step()                                      # It uses the parameters from before the update.
+    net.state_dict()                            # It reshards.
+    step(False)
+    net[1].reshard()
+    net.set_reshard_after_backward(True)
+    step()
+    for _ in range(2):
+        net.unshard()
+        step()
+    with torch.no_grad():
+        net.unshard()
+        say([type(p).__name__ for p in net.parameters()])
+    step()
+
+
 def main(say, rank, n):
     net = made()
     fully_shard(net[1])
@@ -70,6 +101,8 @@ def main(say, rank, n):
     net[0](batch(rank, 0)[0])                   # the other one does not run
     net[0].reshard()
     steps(say, net, rank, n, "together again")
+
+    kept_after_backward(say, rank, n)
 
     net = made()
     fully_shard(net, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.float32, torch.float32))

@@ -40,6 +40,34 @@ def main(say, rank, n):
         say([(k, type(v).__name__, f"{v.double().sum().item():.3f}") for k, v in state.items()])
         net.load_state_dict({k: v * 2 for k, v in state.items()})
         say(f"{loss_of(net, rank, 0).item():.3f}")
+        gathered(say, net, rank)
+
+
+def gathered(say, net, rank):
+    """Parameters and gradients within ``summon_full_params``, and what remains of writes to them."""
+    def show(what):
+        is_whole = not any(hasattr(p, "placements") for p in net.parameters()) and sum(p.numel() for p in net.parameters()) == 103
+        say(what, [(type(p).__name__, tuple(p.shape), f"{p.sum().item():.3f}", f"{p.grad.sum().item():.3f}" if "with_grads" in what else None)
+                   for p in net.parameters()] if is_whole else "shards")
+    loss_of(net, rank, 0).backward()
+    for options in ({}, {"with_grads": True}, {"with_grads": True, "writeback": False}, {"writeback": False, "rank0_only": True}):
+        with FSDP.summon_full_params(net, **options), torch.no_grad():
+            if "with_grads" in options or "rank0_only" in options:
+                show(options)
+            if "rank0_only" not in options:
+                for p in net.parameters():
+                    p.mul_(2)
+                    if "with_grads" in options:
+                        p.grad.mul_(3)
+        with FSDP.summon_full_params(net, with_grads=True):
+            show({"with_grads": "after"})
+    for options in ({"rank0_only": True}, {"with_grads": True, "offload_to_cpu": True}):
+        try:
+            with FSDP.summon_full_params(net, **options):
+                pass
+        except NotImplementedError as error:
+            say(error)
+    net.zero_grad()
 
 
 def states_of_the_optimizer(say, net, optimizer):

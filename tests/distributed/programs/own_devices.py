@@ -168,9 +168,17 @@ def replicas_that_are_sharded():
 
 
 def the_wrapper():
-    losses, net, _ = trained(lambda net: FullyShardedDataParallel(net, device_mesh=EIGHT))
+    losses, net, _ = trained(lambda net: FullyShardedDataParallel(net, device_mesh=EIGHT, use_orig_params=True))
     same(losses)
-    assert type(net.state_dict()["out.weight"]) is torch.Tensor
+    whole = net.state_dict()["out.weight"]
+    assert type(whole) is torch.Tensor
+    net.out.weight.grad = torch.ones_like(net.out.weight)
+    with FullyShardedDataParallel.summon_full_params(net, with_grads=True), torch.no_grad():
+        assert torch.equal(net.out.weight.full_tensor(), whole) and net.out.weight.grad.full_tensor().eq(1).all()
+        net.out.weight.add_(1)
+        net.out.weight.grad.mul_(2)
+    assert torch.equal(net.out.weight.full_tensor(), whole + 1) and net.out.weight.grad.full_tensor().eq(2).all()
+    assert net.out.weight.placements == net.out.weight.grad.placements == (Shard(1),)
 
 
 def both_at_once():
