@@ -1004,7 +1004,6 @@ def ormqr(input: Any, tau: Any, other: Any, left: Any = True, transpose: Any = F
     """Return the product of a matrix with the Q of ``geqrf``. See torch.ormqr."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the outer product of two vectors. See torch.outer."""
-package: Any
 def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor:
     """Return the p-norm of ``x1 - x2 + eps`` along the last dimension. See torch.nn.functional.pairwise_distance."""
 def pdist(input: Tensor, p: builtins.float = 2.0) -> Tensor:

@@ -11,7 +11,7 @@ from jtorch._base.not_built import NotBuiltError
 MODULES = tuple("""
     _C _VF __config__ _custom_ops _dynamo _functorch _guards _inductor _jit_internal _library _logging _ops
     _prims_common _subclasses _tensor _utils accelerator compiler distributed distributions export futures fx hub jit
-    library multiprocessing nested numa onnx overrides profiler quasirandom return_types sparse testing types
+    library multiprocessing nested numa onnx overrides package profiler quasirandom return_types sparse testing types
 """.split())
 _IN = {      # maps a module to the rarely used names that torch has from it
     "_C": "Graph PyTorchFileReader PyTorchFileWriter ScriptFunction ScriptObject StorageBase Value",

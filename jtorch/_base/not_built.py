@@ -53,7 +53,6 @@ MODULES = {
     "nn.qat": _QUANTIZED,
     "nn.intrinsic": _QUANTIZED,
     "nn.utils._per_sample_grad": "torch.func.vmap of torch.func.grad gives gradients per sample.",
-    "package": "torch.save keeps tensors and modules.",
     "monitor": "torch.utils.tensorboard writes what is measured.",
     "mps": "The accelerators here are JAX's: cuda and xla.",
     "xpu": "The accelerators here are JAX's: cuda and xla.",

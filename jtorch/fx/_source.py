@@ -41,19 +41,24 @@ def function_from(src: str, names: dict[str, Any], co_fields: dict[str, Any] | N
     return known.pop(name)
 
 
-def import_block(names: dict[str, Any]) -> str:
-    """Return the import statements of a source's globals."""
-    return "\n".join(sorted({_import_of(n, obj) for n, obj in names.items()}))
+def import_block(names: dict[str, Any], name_of: Callable[[Any], tuple[str, str]] | None = None) -> str:
+    """Return the import statements of a source's globals; ``name_of`` gives an object's module and name."""
+    return "\n".join(sorted({_import_of(n, obj, name_of or _name_of) for n, obj in names.items()}))
 
 
-def _import_of(name: str, obj: Any) -> str:
+def _import_of(name: str, obj: Any, name_of: Callable[[Any], tuple[str, str]]) -> str:
     if name in _custom_builtins:
         return _custom_builtins[name].import_str
+    module, short = name_of(obj)
+    return f"from {module} import {short} as {name}"
+
+
+def _name_of(obj: Any) -> tuple[str, str]:
     short = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None)
     module = getattr(obj, "__module__", None)
     if module is None or short is None or "<" in short:
         raise RuntimeError(f"Can't pickle {obj}: it's not found as a name of a module")
-    return f"from {module} import {short} as {name}"
+    return module, short
 
 
 def with_imports(block: str, src: str) -> tuple[str, dict[str, Any]]:

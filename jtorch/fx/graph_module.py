@@ -22,7 +22,7 @@ from jtorch.nn.parameter import Parameter
 from jtorch.serialization import save
 from jtorch.tensor import Tensor
 
-__all__ = ["GraphModule", "reduce_graph_module"]
+__all__ = ["GraphModule", "reduce_graph_module", "reduce_package_graph_module"]
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 _USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
@@ -259,6 +259,15 @@ class GraphModule(Module):
         del body["_graph"]
         return reduce_graph_module, (body, block)
 
+    def __reduce_package__(self, exporter: Any) -> tuple:
+        """Pack the generated code as a module, and return the call that rebuilds the graph from it. See torch.package."""
+        body = {**self.__dict__, "_graphmodule_cls_name": type(self).__name__}
+        name = f"fx-generated._{exporter.get_unique_id()}"
+        block = import_block(self.recompile().globals, exporter.importer.get_name)
+        del body["_graph"]
+        exporter.save_source_string(name, block + self.code)
+        return reduce_package_graph_module, (body, name)
+
     def _deepcopy_init(self) -> Callable:
         return GraphModule.__init__
 
@@ -402,8 +411,16 @@ class _CodeOnlyModule(Module):
 def reduce_graph_module(body: dict[str, Any], block: str) -> Module:
     """Rebuild a graph module from its source by tracing it. See torch.fx.graph_module.reduce_graph_module."""
     src, names = with_imports(block, body.get("_code") or body["code"])
-    forward = function_from(src, names)
+    return _rebuilt(function_from(src, names), body)
 
+
+def reduce_package_graph_module(importer: Any, body: dict[str, Any], generated_module_name: str) -> Module:
+    """Rebuild a graph module from its source in a package. See torch.fx.graph_module.reduce_package_graph_module."""
+    return _rebuilt(importer.import_module(generated_module_name).forward, body)
+
+
+def _rebuilt(forward: Callable, body: dict[str, Any]) -> Module:
+    """Return a graph module with the graph that tracing ``forward`` gives, and the attributes of ``body``."""
     class Unpickled(_CodeOnlyModule):
         """The class that has the pickled forward."""
     Unpickled.forward = forward     # type: ignore[method-assign,assignment]

@@ -59,9 +59,9 @@ class Writer:
             self._write(struct.pack("<4sLQQ" if wide else "<4sLLL", b"PK\7\10", crc, size, size))
         self.directory.append((full, crc, size, start))
 
-    def close(self) -> None:
+    def close(self, version_record: str = "version", version: bytes = _VERSION) -> None:
         """Write the end of the archive: the version, the id and the directory."""
-        self.record("version", _VERSION)
+        self.record(version_record, version)
         self.record(".data/serialization_id", self._identity())
         start = self.at
         for name, crc, size, offset in self.directory:

@@ -144,6 +144,8 @@ def _load_safetensors(f: Any, map_location: Any) -> dict[str, Any]:
 class Archive:
     """The storages of one zip archive, each of which is read when the pickle first refers to it."""
 
+    record_of = "data/{}"       # The name of a storage's record.
+
     def __init__(self, reader: Reader, restore: Callable, mapped: memory_map.mmap | None):
         self.reader, self.restore, self.mapped = reader, restore, mapped
         self.found: dict[str, Stored] = {}
@@ -172,7 +174,7 @@ class Archive:
         dtype = None if kind is UntypedStorage else getattr(kind, "dtype", None)
         if dtype is None and kind is not UntypedStorage:
             raise RuntimeError(f"A storage in the checkpoint is of the unknown kind {names.shown(kind)}")
-        name, nbytes = f"data/{key}", numel * (1 if dtype is None else dtype.itemsize)
+        name, nbytes = self.record_of.format(key), numel * (1 if dtype is None else dtype.itemsize)
         size = self.reader.size(name)
         if size != nbytes:
             raise RuntimeError(f"record size ({size} bytes) does not match expected size ({nbytes} bytes = {nbytes} elements * 1 "

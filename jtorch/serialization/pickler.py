@@ -181,6 +181,11 @@ def _naming(base: Any) -> Any:
     return Naming
 
 
+def python_pickler(storages: Storages) -> Any:
+    """Return a Pickler, written in Python, that writes as ``torch.save`` does and refers to ``storages``."""
+    return _referring(_naming(pickle._Pickler), storages, False)       # type: ignore[attr-defined]
+
+
 def pickled(obj: Any, storages: Storages, pickle_module: Any, protocol: int, legacy: bool = False) -> bytes:
     """Return the pickle of an object, and collect its storages."""
     buffer, base = io.BytesIO(), _written_in_python(pickle_module)

@@ -31,6 +31,18 @@ def _renamed_parts(data: bytes) -> Iterator[bytes]:
             yield written
 
 
+def globals_of(data: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the (module, name) pairs of classes and functions that a pickle names."""
+    texts = _Texts()
+    for code, given, _ in pickletools.genops(data):
+        texts.note(code.name, given)
+        if code.name == "GLOBAL":
+            module, name = str(given).split(" ", 1)
+            yield module, name
+        elif code.name == "STACK_GLOBAL":
+            yield texts.last
+
+
 class _Texts:
     """The last two strings on the stack, from the pickle or its memo."""
 

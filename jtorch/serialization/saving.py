@@ -49,12 +49,12 @@ def save(obj: Any, f: Any, pickle_module: Any, protocol: int, archive: bool, byt
     data = pickled(obj, storages, pickle_module, protocol, legacy=not archive)
     with _opened(f) as file:
         if archive:
-            _write_archive(file, _root(f), data, storages, byteorder)
+            _write_archive(file, root_of(f), data, storages, byteorder)
         else:
             _write_stream(file, data, storages, pickle_module, protocol)
 
 
-def _root(f: Any) -> str:
+def root_of(f: Any) -> str:
     """Return the folder of an archive's records: the file's name without its extension."""
     name = os.fsdecode(os.path.basename(os.fspath(f))) if is_path(f) else ""
     return (os.path.splitext(name)[0] or name) if name.isascii() and name else "archive"

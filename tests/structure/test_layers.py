@@ -90,6 +90,7 @@ LAYERS = [
     "onnx",             # models as ONNX
     "fx",               # graphs of modules: traced, changed, written as Python
     "_import_hook",     # ``import torch`` as this package, by PyTorch's module paths
+    "package",          # archives of code and objects
     "_as_torch",        # the earlier name of _import_hook
     "__init__",
     "install",          # ``import torch`` for a whole environment; a self-test
