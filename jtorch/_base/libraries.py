@@ -5,6 +5,7 @@ Python searches the program's folder first, so a user's ``jax.py`` would hide JA
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import sys
 import warnings
@@ -39,5 +40,12 @@ def _load_past(folder: str) -> None:
         sys.path[:] = before
 
 
+def _hide_notes_of_jax() -> None:
+    """Leave JAX's notes at INFO out of a program's log, unless the user has asked JAX for a level."""
+    if logging.getLogger("jax").level == logging.NOTSET and "JAX_LOGGING_LEVEL" not in os.environ:
+        logging.getLogger("jax").setLevel(logging.WARNING)
+
+
+_hide_notes_of_jax()
 if sys.path:
     _load_past(sys.path[0])

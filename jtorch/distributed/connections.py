@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
 
 from jtorch.distributed.errors import DistBackendError, DistNetworkError
@@ -15,6 +15,7 @@ from jtorch.distributed.tcp_store import as_connection, connect, listen, pack, u
 
 _GREETING_LIMIT = 10.0      # Seconds that a new connection has to identify itself.
 _LONGEST_PAUSE = 5.0        # Seconds between two looks at whether a rank has ended.
+_MOMENT = 2.0               # Seconds that the process of an ended rank may take to close its connections.
 
 
 def pauses() -> Iterator[float]:
@@ -102,13 +103,36 @@ class Connections:
     def check_alive(self, ranks: Iterable[int]) -> None:
         """Raise DistBackendError if one of these ranks has joined the job, and has left it or ended since."""
         for rank in ranks:
-            if rank == self.rank or self._store.wait_until([f"address/{rank}"], 0):
-                continue
-            try:
-                connect(*self._address(rank), _GREETING_LIMIT, retries=False).close()
-            except DistNetworkError as error:
-                if isinstance(error.__cause__, ConnectionRefusedError):
-                    raise DistBackendError(f"[Rank {self.rank}] Connection closed by peer: rank {rank} has ended") from None
+            if self._has_ended(rank):
+                raise DistBackendError(f"[Rank {self.rank}] Connection closed by peer: rank {rank} has ended")
+
+    def _has_ended(self, rank: int) -> bool:
+        if rank == self.rank or self._store.wait_until([f"address/{rank}"], 0):
+            return False
+        try:
+            connect(*self._address(rank), _GREETING_LIMIT, retries=False).close()
+        except DistNetworkError as error:
+            return isinstance(error.__cause__, ConnectionRefusedError)
+        return False
+
+    def _ended_soon(self, ranks: Sequence[int]) -> list[int]:
+        """Return the ranks that have ended, or end within a moment: an error may come before the end of its cause."""
+        until = time.monotonic() + _MOMENT
+        while not (found := [rank for rank in ranks if self._has_ended(rank)]) and time.monotonic() < until:
+            time.sleep(_MOMENT / 10)
+        return found
+
+    @contextlib.contextmanager
+    def naming_ranks(self, ranks: Sequence[int], call: str) -> Iterator[None]:
+        """Name, in an error of a program of these ranks, the call and the ranks that have ended; all, if none has."""
+        try:
+            yield
+        except DistBackendError as error:
+            with contextlib.suppress(DistNetworkError):     # The store has ended with rank 0.
+                ended = self._ended_soon(ranks)
+                which = f"rank {', '.join(map(str, ended))} has ended" if ended else f"it has failed on ranks {list(ranks)}"
+                raise DistBackendError(f"[Rank {self.rank}] {call}: {which}: {error}") from None
+            raise DistBackendError(f"[Rank {self.rank}] {call}: rank 0 has ended: {error}") from None
 
     def missing(self, world_size: int) -> list[int]:
         """Return the ranks that have not joined the job."""

@@ -159,7 +159,8 @@ class Messages:
         ready = self._transport.ready(tuple(pair), kernels.send(pair.index(message.source)), message.array)
 
         def start() -> None:
-            made = ready()
+            with self._connections.naming_ranks(pair, "send" if message.source == self._rank else "recv"):
+                made = ready()
             if message.source != self._rank:
                 put(message.tensor, made)
             message.future.set_result(message.source)

@@ -88,7 +88,8 @@ class ProcessGroup(Calls):
         assert transport is not None
         ready = transport.ready(self._members, body, array)
         (self.agree if on_host else self._agree_on_gpus)(call, self.timeout.total_seconds())
-        return ready()
+        with self.world.connections.naming_ranks(self._members, call):
+            return ready()
 
     def __repr__(self) -> str:
         return f"<torch.distributed.distributed_c10d.ProcessGroup {self.group_name} of ranks {self.ranks}>"

@@ -154,6 +154,9 @@ def test_a_rank_that_has_ended_before_it_sent_anything_is_named():
     with pytest.raises(dist.DistNetworkError, match="Connection refused"):
         first.to(1, "agree")
     assert first.missing(3) == [2]
+    with pytest.raises(dist.DistBackendError, match=r"^\[Rank 0\] barrier: rank 1 has ended: reset by peer$"), \
+            first.naming_ranks([0, 1], "barrier"):
+        raise dist.DistBackendError("reset by peer")
     first.close()
 
 
