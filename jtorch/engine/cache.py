@@ -159,9 +159,11 @@ def _options(text: str, on: Threads, platform: str, tries: bool) -> dict[str, An
 
 
 def _taken(lowered: Any) -> str:
-    """Return a text of the arguments that a program takes. JAX leaves out unused ones, and the module does not say so."""
+    """Return a text of the arguments that a program takes. JAX leaves out unused ones, and the module does not say so. It checks
+    their shapes nevertheless.
+    """
     kept = getattr(lowered._lowering, "compile_args", {}).get("kept_var_idx")
-    return f"{lowered.in_tree}{sorted(kept or ())}"
+    return f"{lowered.in_avals}{sorted(kept or ())}"
 
 
 def _usable(directory: str) -> bool:

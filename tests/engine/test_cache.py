@@ -111,6 +111,8 @@ def test_programs_that_leave_out_other_arguments_are_told_apart(tmp_path):
         made = [cache.kernel(jax.jit(f).lower(*given)) for f in (lambda x, y: x * 2, lambda x, y: y * 2)]
         made.append(cache.kernel(jax.jit(lambda x: x * 2).lower(given[0])))
         assert [made[0](*given)[0], made[1](*given)[0], made[2](given[1])[0]] == [2, 10, 10]
+        longer = np.ones(4, np.float32), given[1]       # JAX checks the shapes of unused arguments too.
+        assert cache.kernel(jax.jit(lambda x, y: y * 2).lower(*longer))(*longer)[0] == 10
     finally:
         cache.set_cache_dir(before)
 
