@@ -9,11 +9,15 @@ import jtorch as torch
 ENV = {"JTORCH_CUDA": "cpu", "JAX_PLATFORMS": "cpu"}
 
 
-@pytest.mark.parametrize("checks", [["messages"], *[pytest.param(checks, marks=pytest.mark.slow) for checks in (
-    ["reductions", "moves", "with_nccl_alone"], ["data_parallel", "zero"], ["sharded", "tensors"])]])
-def test_gpus_give_what_cpus_give(checks):
-    ran = launched("jtorch", 2, "gpus.py", *checks, **ENV)
-    assert (ran.returncode, ran.stdout) == (0, "held\nheld\n"), (ran.stdout[-500:], ran.stderr[-3000:])
+PAIRS = [["reductions", "moves", "with_nccl_alone"], ["data_parallel", "zero"], ["sharded", "tensors"]]
+ALL = ["messages", "reductions", "moves", "data_parallel", "zero", "sharded", "tensors", "with_nccl_alone"]
+
+
+@pytest.mark.parametrize(("processes", "checks"), [(2, ["messages"]), *[pytest.param(2, checks, marks=pytest.mark.slow) for checks in PAIRS],
+                                                   pytest.param(4, ALL, marks=pytest.mark.nightly)])
+def test_gpus_give_what_cpus_give(processes, checks):
+    ran = launched("jtorch", processes, "gpus.py", *checks, **ENV)
+    assert (ran.returncode, ran.stdout) == (0, "held\n" * processes), (ran.stdout[-500:], ran.stderr[-3000:])
 
 
 @pytest.mark.slow

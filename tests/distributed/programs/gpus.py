@@ -55,18 +55,18 @@ def moves(on):
 
 
 def messages(on):
-    """Both ranks send before they receive, and one sends long before the other receives."""
+    """The ranks of a pair both send before they receive, and one sends long before the other receives."""
     sent, taken = torch.tensor([RANK, -0.0], device=on), torch.zeros(2, 1, device=on)
-    other = 1 - RANK
+    other = RANK ^ 1
     works = [dist.isend(sent, other), dist.irecv(taken, other)]
     sent.fill_(9.)
     for work in works:
         work.wait()
     late = torch.zeros(1, device=on)
-    if RANK == 0:
-        dist.isend(torch.ones(1, device=on), 1)
+    if RANK % 2:
+        assert dist.recv(late, other) == other
     else:
-        assert dist.recv(late, 0) == 0
+        dist.isend(torch.ones(1, device=on), other)
     dist.barrier()
     ring = torch.zeros(1, device=on)
     for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, late + RANK, other), dist.P2POp(dist.irecv, ring, other)]):
@@ -131,7 +131,7 @@ def with_nccl_alone():
     assert found == [{"rank": r} for r in range(N)]
     x = torch.tensor([RANK, 3. - RANK], device="cuda")
     dist.all_reduce(x, dist.ReduceOp.AVG)
-    assert x.tolist() == [.5, 2.5]
+    assert x.tolist() == [(N - 1) / 2, 3 - (N - 1) / 2]
     on_cpus = dist.new_group(backend="gloo")
     dist.all_reduce(y := torch.ones(2), group=on_cpus)
     dist.monitored_barrier(on_cpus)
