@@ -109,7 +109,8 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False):
     return factor(A, upper)
 
 
-@op(saves="result", value_check=_not_positive_definite("cholesky"), loops=True, layout=BY_COLUMNS)
+@op(saves="result", value_check=_not_positive_definite("cholesky"), loops=True, layout=BY_COLUMNS,
+    out=Out(refuses=out_dtypes.of_safe_cast("cholesky")))
 def cholesky(input: Tensor, upper: bool = False):
     """Return L of input = L Lᴴ, or U of Uᴴ U. See torch.cholesky."""
     warned.warn_once("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
@@ -128,7 +129,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False):
     return factor(A, upper), info_of_cholesky(A, upper).astype(np.int32)
 
 
-@op(layout=BY_COLUMNS)
+@op(layout=BY_COLUMNS, out=Out(refuses=out_dtypes.of_safe_cast("cholesky_solve")))
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False):
     """Return X of AX = B from the Cholesky factor of A. See torch.cholesky_solve."""
     check.require(B.ndim >= 2, f"b should have at least 2 dimensions, but has {B.ndim} dimensions instead")
@@ -159,7 +160,7 @@ def _solve_factored_jvp(upper, primals, tangents):
     return X, _solve_factored(L, dB - product(dA + adjoint(dA), X), upper)
 
 
-@op(layout=BY_COLUMNS)
+@op(layout=BY_COLUMNS, out=Out(refuses=out_dtypes.of_safe_cast("cholesky_inverse")))
 def cholesky_inverse(L: Tensor, upper: bool = False):
     """Return the inverse of A from its Cholesky factor. See torch.cholesky_inverse."""
     check_matrix(L, "cholesky_inverse", square=True)
@@ -353,7 +354,8 @@ def _orthogonal_jvp(primals, tangents):
     return _orthogonal(*primals), jax.jvp(product_of, primals, tangents)[1]
 
 
-@op(name="linalg.householder_product", aliases=("orgqr",), method=True, saves="result", layout=BY_COLUMNS)
+@op(name="linalg.householder_product", aliases=("orgqr",), method=True, saves="result", layout=BY_COLUMNS,
+    out=Out(refuses=out_dtypes.of_safe_cast("torch.linalg.householder_product")))
 def householder_product(A: Tensor, tau: Tensor):
     """Return the first columns of a product of Householder reflections. See torch.linalg.householder_product."""
     name = "torch.linalg.householder_product: "

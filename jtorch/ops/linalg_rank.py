@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.ops import check, promotion
+from jtorch.ops import check, out_dtypes, promotion
+from jtorch.ops.facts import Out
 from jtorch.ops.linalg import adjoint, broadcast_system, check_matrix, converges, from_triangle
 from jtorch.ops.matmul import product
 from jtorch.ops.registry import Tensor, op, thaw
@@ -47,7 +48,8 @@ def _pinv_jvp(hermitian: bool, primals, tangents):
     return P, second + third - first
 
 
-@op(name="linalg.pinv", saves="both", value_check=converges(), checked_where=lambda template: not thaw(template[3]))
+@op(name="linalg.pinv", saves="both", value_check=converges(), checked_where=lambda template: not thaw(template[3]),
+    out=Out(refuses=out_dtypes.of_safe_cast("linalg.pinv")))
 def pinv(input: Tensor, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, hermitian: bool = False):
     """Return the Moore-Penrose inverse. See torch.linalg.pinv."""
     return _pinv(input, atol, rtol, hermitian)

@@ -24,6 +24,12 @@ def refusal(text: str) -> Callable:
     return refuses
 
 
+def of_safe_cast(name: str) -> Callable:
+    """Return the check of functions of matrices that cast their result into ``out`` if that loses nothing."""
+    return _if_castable(f"{name}: Expected result to be safely castable from {{made}} dtype, but got result with dtype {{out}}",
+                        lambda template: True)
+
+
 FOUND = refusal("Found dtype {out} but expected {made}")
 EXPECTED = refusal("Expected out tensor to have dtype {made_cpp}, but got {out_cpp} instead")
 OF_DOT = refusal("result dtype {out} does not match input dtype {made}")

@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jtorch._api import functions
 from jtorch._api.creation import as_tensor, tensor
+from jtorch._base.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from jtorch.dtype import dtype as Dtype
 from jtorch.dtype import named
 from jtorch.tensor import Tensor
@@ -35,14 +36,15 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
     The values are tensors, numbers, NumPy arrays, None, or sequences and mappings of these. Two numbers are close if
     ``|actual - expected| <= atol + rtol * |expected|``. The default tolerances depend on the dtype (float32: 1.3e-6 and
-    1e-5). Shapes, devices and dtypes must be equal. See torch.testing.assert_close.
+    1e-5). Shapes, devices, dtypes and layouts must be equal, and the indices of sparse tensors. See torch.testing.assert_close.
 
         >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0 + 1e-7]))
     """
     if (rtol is None) != (atol is None):
         raise ValueError("Both 'rtol' and 'atol' must be either specified or omitted, but got no "
                          f"{'rtol' if rtol is None else 'atol'}.")
-    checks = _Checks(rtol, atol, equal_nan, {"device": check_device, "dtype": check_dtype, "stride()": check_stride})
+    checks = _Checks(rtol, atol, equal_nan, {"device": check_device, "dtype": check_dtype, "layout": check_layout,
+                                                    "stride()": check_stride})
     try:
         checks.compare(actual, expected, ())
     except _Mismatch as wrong:
@@ -137,24 +139,62 @@ class _Checks:
 
     def _tensors(self, actual: Any, expected: Any, at: tuple) -> None:
         self._attribute("shape", actual.shape, expected.shape, at)
-        for name, value in (("stride()", Tensor.stride), ("device", lambda t: t.device), ("dtype", lambda t: t.dtype)):
+        if self.attributes["layout"]:
+            self._attribute("layout", actual.layout, expected.layout, at)
+        if self.attributes["stride()"] and actual.layout is expected.layout is strided:
+            self._attribute("stride()", actual.stride(), expected.stride(), at)
+        for name in ("device", "dtype"):
             if self.attributes[name]:
-                self._attribute(name, value(actual), value(expected), at)
+                self._attribute(name, getattr(actual, name), getattr(expected, name), at)
         rtol, atol = self._tolerances(actual.dtype, expected.dtype)
         actual, expected = actual.detach().cpu(), expected.detach().cpu()
         if actual.dtype != expected.dtype:
             common = functions.promote_types(actual.dtype, expected.dtype)
             actual, expected = actual.to(common), expected.to(common)
+        if actual.layout is not expected.layout:
+            actual, expected = [t if t.layout is strided else t.to_dense() for t in (actual, expected)]
+        for what, a, e, exact in _parts(actual, expected, at):
+            self._elements(what, a, e, (0.0, 0.0) if exact else (rtol, atol), at)
+
+    def _elements(self, what: str, actual: Any, expected: Any, tolerances: tuple[float, float], at: tuple) -> None:
+        rtol, atol = tolerances
         matches = functions.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=self.equal_nan)
         if not bool(matches.all()):
-            raise _Mismatch(AssertionError, _elements(actual, expected, matches, rtol, atol), at)
+            raise _Mismatch(AssertionError, _elements(what, actual, expected, matches, rtol, atol), at)
 
     def _attribute(self, name: str, actual: Any, expected: Any, at: tuple) -> None:
         if actual != expected:
             raise _Mismatch(AssertionError, f"The values for attribute '{name}' do not match: {actual} != {expected}.", at)
 
 
-def _elements(actual: Any, expected: Any, matches: Any, rtol: float, atol: float) -> str:
+_COMPRESSED = {sparse_csr: ("CSR", "crow_indices", "col_indices"), sparse_csc: ("CSC", "ccol_indices", "row_indices"),
+               sparse_bsr: ("BSR", "crow_indices", "col_indices"), sparse_bsc: ("BSC", "ccol_indices", "row_indices")}
+
+
+def _parts(actual: Any, expected: Any, at: tuple) -> Iterator[tuple[str, Any, Any, bool]]:
+    """Yield what is compared of two tensors of one layout: a name, both values, and whether they must be equal."""
+    if actual.layout is sparse_coo:
+        _same_number("sparse dimensions in sparse COO tensors", actual.sparse_dim(), expected.sparse_dim(), at)
+        _same_number("specified values in sparse COO tensors", actual._nnz(), expected._nnz(), at)
+        yield "Sparse COO indices", actual._indices(), expected._indices(), True
+        yield "Sparse COO values", actual._values(), expected._values(), False
+    elif actual.layout in _COMPRESSED:
+        kind, *names = _COMPRESSED[actual.layout]
+        _same_number(f"specified values in sparse {kind} tensors", actual._nnz(), expected._nnz(), at)
+        for name in names:
+            indices = [getattr(t, name)().to(named("int64")) for t in (actual, expected)]
+            yield f"Sparse {kind} {name}", *indices, True       # type: ignore[misc]
+        yield f"Sparse {kind} values", actual.values(), expected.values(), False
+    else:
+        yield "Tensor-likes", actual, expected, False
+
+
+def _same_number(what: str, actual: int, expected: int, at: tuple) -> None:
+    if actual != expected:
+        raise _Mismatch(AssertionError, f"The number of {what} does not match: {actual} != {expected}", at)
+
+
+def _elements(what: str, actual: Any, expected: Any, matches: Any, rtol: float, atol: float) -> str:
     """Return a message with the number of mismatched elements and the greatest differences."""
     total, wrong = matches.numel(), int((~matches).sum())
     if not (actual.is_floating_point() or actual.is_complex()):
@@ -165,7 +205,7 @@ def _elements(actual: Any, expected: Any, matches: Any, rtol: float, atol: float
     def greatest(values: Any) -> tuple:
         at = int(values.flatten().argmax())
         return values.flatten()[at].item(), tuple([int(i) for i in np.unravel_index(at, tuple(values.shape))])
-    return _text("Tensor-likes", f"Mismatched elements: {wrong} / {total} ({wrong / total:.1%})",
+    return _text(what, f"Mismatched elements: {wrong} / {total} ({wrong / total:.1%})",
                  (*greatest(difference), atol), (*greatest(relative), rtol))
 
 

@@ -1,6 +1,8 @@
 """The strides of results of torch.linalg: matrices from LAPACK are column-major, batches are contiguous."""
 from __future__ import annotations
 
+import operator
+
 import pytest
 
 
@@ -57,3 +59,16 @@ def test_a_result_is_not_cast_to_another_dtype(xp, name):
     out = [xp.empty(0, dtype=xp.int64) for _ in range(3 if name == "ldl_factor_ex" else 2)]
     with pytest.raises(RuntimeError, match="Expected out tensor to have dtype (float|double), but got long int instead"):
         getattr(xp.linalg, name)(xp.eye(3), out=tuple(out))
+
+
+@pytest.mark.parametrize(("name", "args", "shown"), [
+    ("cholesky", 1, "cholesky"), ("cholesky_inverse", 1, "cholesky_inverse"), ("cholesky_solve", 2, "cholesky_solve"),
+    ("linalg.pinv", 1, "linalg.pinv")])
+def test_results_are_cast_only_safely(xp, name, args, shown):
+    function = operator.attrgetter(name)(xp)
+    given, out = [xp.eye(2)] * args, xp.empty(2, 2, dtype=xp.float64)
+    assert function(*given, out=out) is out
+    assert out.tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(RuntimeError, match=f"{shown}: Expected result to be safely castable from Float dtype, but got result with "
+                                           "dtype Int"):
+        function(*given, out=xp.empty(2, 2, dtype=xp.int32))

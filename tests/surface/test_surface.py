@@ -147,6 +147,27 @@ def test_assert_close_says_what_pytorch_says(torch):
         assert _message(xp, 1.0, 2.0, msg=lambda m: f"Head\n{m}").startswith("AssertionError: Head\nScalars are not close!")
 
 
+def _csr(xp, rows=(0, 1, 2), values=(1., 2.)):
+    return xp.sparse_csr_tensor(rows, (0, 1), values, size=(2, 2))
+
+
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning")
+@pytest.mark.parametrize(("pair", "text"), [
+    (lambda xp: (_csr(xp), _csr(xp, (0, 2, 2))), "Sparse CSR crow_indices are not equal!\n\nMismatched elements: 1 / 3 (33.3%)"),
+    (lambda xp: (_csr(xp), _csr(xp, values=(1., 3.))), "Sparse CSR values are not close!\n\nMismatched elements: 1 / 2 (50.0%)"),
+    (lambda xp: (_csr(xp), _csr(xp).to_dense()), "'layout' do not match: torch.sparse_csr != torch.strided."),
+    (lambda xp: (xp.eye(2).to_sparse(), xp.eye(2).flip(0).to_sparse()), "Sparse COO indices are not equal!"),
+    (lambda xp: (xp.eye(2).to_sparse(), xp.ones(2, 2).to_sparse()),
+     "The number of specified values in sparse COO tensors does not match: 2 != 4"),
+    (lambda xp: (xp.eye(2).to_sparse(), xp.eye(2).to_sparse(1)),
+     "The number of sparse dimensions in sparse COO tensors does not match: 2 != 1")])
+def test_assert_close_compares_sparse_tensors_by_parts(xp, pair, text):
+    actual, expected = pair(xp)
+    xp.testing.assert_close(actual, actual.clone())
+    assert text in _message(xp, actual, expected)
+    xp.testing.assert_close(_csr(xp), _csr(xp).to_dense(), check_layout=False)
+
+
 def test_make_tensor(xp):
     for dtype in (xp.float32, xp.int64, xp.uint8, xp.bool, xp.complex64):
         t = xp.testing.make_tensor((4, 3), dtype=dtype, device="cpu", noncontiguous=True)
