@@ -92,4 +92,4 @@ _WITHOUT_RULE = frozenset(
     "__get__ __set__ __delete__ size dim ndimension numel nelement element_size is_floating_point is_complex is_signed "
     "is_inference "
     "get_device __hash__ type_as is_same_size result_type is_tensor size is_nonzero backward register_post_accumulate_grad_hook "
-    "is_conj is_neg".split())
+    "is_conj is_neg as_tensor asarray".split())

@@ -329,3 +329,14 @@ def test_a_product_is_added_to_a_sparse_matrix(xp):
         xp.sspaddmm(c, b, b)
     with pytest.raises(RuntimeError, match="sspaddmm: Argument #1: Expected dim 0 size 4, got 3"):
         xp.sspaddmm(xp.sparse_coo_tensor((3, 2)), a, b)
+
+
+def test_as_tensor_of_sparse_tensors_within_a_mode(xp):
+    class Mode(xp.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    csr = xp.eye(2).to_sparse_csr()
+    with Mode():
+        assert xp.as_tensor(csr) is csr
+        assert xp.asarray(csr).layout is xp.sparse_csr
