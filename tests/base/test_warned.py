@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import warnings
 
 import pytest
@@ -29,3 +30,10 @@ def test_a_warning_shows_the_users_line(name, monkeypatch):
         warnings.simplefilter("always")
         CASES[name]()
     assert [(w.filename, w.lineno) for w in found] == [(__file__, inspect.getsourcelines(CASES[name])[1])]
+
+
+def test_notes_of_jax_stay_out_of_a_log_at_info(caplog):
+    with caplog.at_level(logging.INFO):
+        for say in (logging.getLogger("jax._src.xla_bridge").info, logging.getLogger("jax._src.xla_bridge").warning):
+            say("of JAX")
+    assert [r.levelname for r in caplog.records] == ["WARNING"]
