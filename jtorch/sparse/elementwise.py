@@ -9,7 +9,7 @@ import numpy as np
 from jtorch._api import functions
 from jtorch.sparse import places
 from jtorch.sparse.convert import as_coo, coalesce, like, summed, take, to_dense
-from jtorch.sparse.rules import not_there, rule
+from jtorch.sparse.rules import cast_for, not_there, rule
 from jtorch.sparse.tensor import CooTensor, SparseTensor, coo, is_sparse, make
 from jtorch.tensor import Tensor
 
@@ -34,7 +34,7 @@ def _declare(names: str, alone: bool) -> None:
             return of_values(summed_up, lambda v: getattr(functions, name)(v, *args, **kw))
 
         def in_place(t: SparseTensor, *args: Any, apply: Callable = apply, **kw: Any) -> Any:
-            return t.become(apply(t, *args, **kw))
+            return t.become(cast_for(apply(t, *args, **kw), t, ""))
         rule(name, _OPERATORS.get(name, name))(apply)
         rule(f"{name}_")(in_place)
 
@@ -185,7 +185,7 @@ def _in_place(function: Callable, *names: str) -> None:
     def write(t: Any, *args: Any, **kw: Any) -> Any:
         made = function(t, *args, **kw)
         if is_sparse(t):
-            return t.become(made)
+            return t.become(cast_for(made, t, names[0].strip("_")))
         if is_sparse(made):
             raise not_there(names[0], (made,))
         return t.copy_(made)

@@ -6,6 +6,8 @@ from typing import Any
 
 from jtorch._api import torch_function as protocol
 from jtorch._base.layout import IN_WORDS
+from jtorch.dispatch.writes import require_cast
+from jtorch.dtype import can_cast
 from jtorch.sparse.tensor import SparseTensor
 
 RULES: dict[str, Callable] = {}
@@ -58,11 +60,25 @@ def written(made: Any, out: Any, name: str, args: tuple) -> Any:
     """Write a result to ``out=``, which has the result's layout, and return it."""
     if isinstance(out, SparseTensor) is not isinstance(made, SparseTensor) or out.layout is not made.layout:
         raise not_there(f"{name}.out", args)
-    made = made if made.dtype is out.dtype else made.to(out.dtype)
+    made = cast_for(made, out, name)
     if isinstance(out, SparseTensor):
         return out.become(made)
     with protocol.switched_on():
         return (out if out.shape == made.shape else out.resize_(made.shape)).copy_(made)
+
+
+def cast_for(made: Any, out: Any, name: str) -> Any:
+    """Return a result with the dtype of the tensor that it is written to. Raise RuntimeError if PyTorch does not cast it."""
+    if made.dtype is out.dtype:
+        return made
+    if name in _ARITHMETIC and not can_cast(made.dtype, out.dtype):
+        raise RuntimeError(f"Can't convert result type {made.dtype.scalar_name} to output {out.dtype.scalar_name} in "
+                           f"{_ARITHMETIC[name]} operation")
+    require_cast(made.dtype, out.dtype)
+    return made.to(out.dtype)
+
+
+_ARITHMETIC = {"add": "add", "sub": "add", "mul": "mul"}
 
 
 def _is_own_method(t: Any, name: str) -> bool:

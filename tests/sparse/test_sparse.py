@@ -340,3 +340,17 @@ def test_as_tensor_of_sparse_tensors_within_a_mode(xp):
     with Mode():
         assert xp.as_tensor(csr) is csr
         assert xp.asarray(csr).layout is xp.sparse_csr
+
+
+@pytest.mark.parametrize(("write", "text"), [
+    (lambda xp, t: xp.asin(t, out=t), "result type Float can't be cast to the desired output type Int"),
+    (lambda xp, t: t.sin_(), "result type Float can't be cast to the desired output type Int"),
+    (lambda xp, t: t.div_(2), "result type Float can't be cast to the desired output type Int"),
+    (lambda xp, t: t.mul_(t.float()), "Can't convert result type Float to output Int in mul operation"),
+    (lambda xp, t: xp.sub(t, t.float(), out=t), "Can't convert result type Float to output Int in add operation")])
+def test_sparse_tensors_keep_their_dtype_when_written_to(xp, write, text):
+    t = xp.eye(2, dtype=xp.int32).to_sparse()
+    with pytest.raises(RuntimeError, match=text):
+        write(xp, t)
+    assert t.dtype is xp.int32
+    assert xp.neg(t, out=xp.eye(2).to_sparse()).values().tolist() == [-1, -1]
