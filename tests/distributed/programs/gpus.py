@@ -185,4 +185,4 @@ def main():
 
 
 main()
-print("held", flush=True)
+sys.stdout.write("held\n")      # One write: print() with -u writes the line and its end apart, and lines of ranks would mix.
