@@ -715,6 +715,8 @@ class Bound:
         """Return the dot products over the last dimension of both. See torch.inner."""
     def int(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int32."""
+    def int_repr(self) -> Any:
+        """NotImplementedError: the tensor is not quantized. See torch.Tensor.int_repr."""
     def inverse(self) -> Tensor:
         """Return the inverse of square matrices. See torch.linalg.inv."""
     def is_coalesced(self) -> Any:
@@ -1027,8 +1029,20 @@ class Bound:
         """Write ``source`` to flat indices of the input. See torch.Tensor.put_."""
     def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
         """Write ``source`` to flat indices of the input. See torch.Tensor.put_."""
+    def q_per_channel_axis(self) -> Any:
+        """NotImplementedError: the tensor is not quantized. See torch.Tensor.q_per_channel_axis."""
+    def q_per_channel_scales(self) -> Any:
+        """NotImplementedError: the tensor is not quantized. See torch.Tensor.q_per_channel_scales."""
+    def q_per_channel_zero_points(self) -> Any:
+        """NotImplementedError: the tensor is not quantized. See torch.Tensor.q_per_channel_zero_points."""
+    def q_scale(self) -> Any:
+        """NotImplementedError: the tensor is not quantized. See torch.Tensor.q_scale."""
+    def q_zero_point(self) -> Any:
+        """NotImplementedError: the tensor is not quantized. See torch.Tensor.q_zero_point."""
     def qr(self, some: builtins.bool = True) -> qr_result:
         """Return Q and R of input = QR. See torch.qr."""
+    def qscheme(self) -> Any:
+        """NotImplementedError: the tensor is not quantized. See torch.Tensor.qscheme."""
     def quantile(self, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
         """Return the ``q``-th quantiles, of all or along ``dim``. See torch.quantile."""
     def rad2deg(self) -> Tensor:

@@ -32,6 +32,9 @@ _IN = {      # maps a module to the rarely used names that torch has from it
     "_classes": "classes",
     "_library.tags": "Tag",
     "_ops": "ops",
+    "_quantized.creation": "quantize_per_tensor quantize_per_channel quantize_per_tensor_dynamic int_repr q_scale q_zero_point "
+                           "q_per_channel_scales q_per_channel_zero_points q_per_channel_axis "
+                           "_make_per_tensor_quantized_tensor _make_per_channel_quantized_tensor",
     "compiler": "compile _disable_dynamo",
     "device": "OutOfMemoryError",
     "fx._assertion": "_assert",
@@ -49,9 +52,8 @@ _NOT_LISTED = frozenset("""
 _NO_TENSORS = {      # Maps a kind of tensors to (advice, functions of torch for such tensors that are not built).
     "nested": ("torch.nn.utils.rnn.pad_sequence makes a batch of sequences of different lengths",
                ("_nested_compute_contiguous_strides_offsets", "_nested_view_from_buffer", "_nested_tensor_from_mask")),
-    "quantized": ("torch.ao.quantization.quantize_dynamic quantizes a model's weights",
-                  ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic", "empty_quantized",
-                   "_make_per_tensor_quantized_tensor", "fused_moving_avg_obs_fake_quant")),
+    "quantized": ("torch.quantize_per_tensor and torch.quantize_per_channel make some",
+                  ("empty_quantized", "fused_moving_avg_obs_fake_quant")),
 }
 _BUILT = {"has_mps": ("mps", "torch.backends.mps.is_built"), "has_cuda": ("cuda", "torch.backends.cuda.is_built"),
           "has_cudnn": (None, "torch.backends.cudnn.is_available"), "has_mkldnn": (None, "torch.backends.mkldnn.is_available")}
@@ -73,7 +75,7 @@ def load(name: str) -> Any:
         return module is not None and importlib.import_module(f"jtorch.backends.{module}").is_built()
     for kind, (instead, names) in _NO_TENSORS.items():
         if name in names:
-            raise NotBuiltError(f"torch.{name}: {kind} tensors are not built; {instead}")
+            raise NotBuiltError(f"torch.{name}: such {kind} tensors are not built; {instead}")
     raise AttributeError(f"module 'torch' has no attribute {name!r}")
 
 

@@ -18,10 +18,10 @@ EXPECTED = {
     "ccol_indices": "sparse column compressed tensor", "row_indices": "sparse column compressed tensor"}
 _NOT_BUILT = {
     "mkldnn": "to_mkldnn",
-    "quantized": "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis qscheme",
     "complex32": "chalf", "ipu, mtia and xpu": "ipu mtia xpu"}
 _OF_SPARSE = "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_mask "\
              "sparse_resize_ sparse_resize_and_clear_ smm sspaddmm"
+_OF_QUANTIZED = "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis qscheme"
 # Maps a removed function to its replacement.
 _REMOVED = {"eig": "linalg.eig", "symeig": "linalg.eigh", "lstsq": "linalg.lstsq", "solve": "linalg.solve",
             "matrix_rank": "linalg.matrix_rank"}
@@ -29,7 +29,10 @@ _REMOVED = {"eig": "linalg.eig", "symeig": "linalg.eigh", "lstsq": "linalg.lstsq
 
 def dequantize(tensors: Any) -> Any:
     """Return the tensor, or each tensor of a sequence, in float32. See torch.dequantize."""
-    return tensors.to(dtypes.float32) if isinstance(tensors, Tensor) else tuple(t.to(dtypes.float32) for t in tensors)
+    if not isinstance(tensors, Tensor):
+        return tuple([dequantize(t) for t in tensors])
+    own = tensors.__class__.dequantize      # type: ignore[attr-defined]
+    return tensors.to(dtypes.float32) if own is dequantize else own(tensors)        # type: ignore[attr-defined]
 
 
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
@@ -67,6 +70,16 @@ def _of_sparse(name: str) -> Callable:
     return _named(method, name, f"The tensor in another layout, or with a sparse one. See torch.Tensor.{name}.")
 
 
+def _of_quantized(name: str) -> Callable:
+    def method(self: Tensor) -> Any:
+        own = getattr(self.__class__, name)
+        if own is not method:
+            return own(self)     # the class of a quantized tensor has the method
+        raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. Only quantized tensors "
+                                  "have it; see torch.quantize_per_tensor.")
+    return _named(method, name, f"NotImplementedError: the tensor is not quantized. See torch.Tensor.{name}.")
+
+
 class _NotBuilt:
     """A descriptor for a method that is not built. Reading it raises an error with the reason."""
 
@@ -81,6 +94,7 @@ def bind() -> None:
     """Add the names of this module to the package and to Tensor."""
     put(Tensor, {name: _wrong_layout(name) for name in EXPECTED})
     put(Tensor, {name: _of_sparse(name) for name in _OF_SPARSE.split()})
+    put(Tensor, {name: _of_quantized(name) for name in _OF_QUANTIZED.split()})
     put(Tensor, {name: _NotBuilt(name, kind) for kind, names in _NOT_BUILT.items() for name in names.split()})
     removed = {name: _removed(name) for name in _REMOVED}
     put(functions, {**removed, "dequantize": dequantize})

@@ -5,7 +5,8 @@ from typing import Any, NoReturn
 
 from jtorch.dtype import dtype
 
-_QUANTIZED = "quantized tensors are not built; torch.ao.quantization.quantize_dynamic quantizes a model's weights"
+_QUANTIZED = ("only quantized tensors have such elements, see torch.quantize_per_tensor; x.dequantize() of one is a tensor of "
+              "floats")
 _NARROW = "PyTorch's elements of less than a byte are not built; torch.int8 and torch.uint8 are"
 
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from typing import Any
 
 from jtorch import _tensor_str as printing
@@ -40,20 +39,28 @@ class QuantizedTensor(Tensor):
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
         """Run a function by its rule, or unchanged if it reads no elements; NotImplementedError for other functions."""
         name = getattr(func, "__name__", "").rsplit(".", 1)[-1]
+        from jtorch._quantized.rules import RULES, as_first
         if name in _WITHOUT_RULE:
             with protocol.switched_off(layouts=True):
-                return func(*args, **(kwargs or {}))
-        if name in _RULES:
-            return _RULES[name](*args, **(kwargs or {}))
+                found = func(*args, **(kwargs or {}))
+            return cls._checked(args[0], as_first(args[0], found))
+        if name in RULES:
+            return RULES[name](func, args, kwargs or {})
         raise NotImplementedError(f"torch.{name}: functions of quantized tensors are not built; x.dequantize() is a tensor of "
                                   "floats")
+
+    @staticmethod
+    def _checked(t: QuantizedTensor, found: Any) -> Any:
+        if isinstance(found, QuantizedTensor) and t._axis is not None and found.stride() != t.stride():     # such as t.T
+            raise RuntimeError("Setting strides is possible only on uniformly quantized tensor")
+        return found
 
     dtype = property(lambda self: self._dtype)      # type: ignore[assignment]
     is_quantized = property(lambda self: True)      # type: ignore[assignment]
 
     def int_repr(self) -> Tensor:
         """Return a copy of the integers. See torch.Tensor.int_repr."""
-        return integers_of(self).clone()        # type: ignore[attr-defined]
+        return integers_of(self).contiguous().clone()       # type: ignore[attr-defined]
 
     def dequantize(self) -> Tensor:
         """Return the numbers in float32. See torch.Tensor.dequantize."""
@@ -100,7 +107,7 @@ class QuantizedTensor(Tensor):
         return (self.qscheme(), self._scale, self._zero_point, *(() if self._axis is None else (self._axis,)))
 
     def __deepcopy__(self, memo: dict) -> QuantizedTensor:
-        made = memo[id(self)] = _like(self, copy.deepcopy(integers_of(self), memo))
+        made = memo[id(self)] = like(self, copy.deepcopy(integers_of(self), memo))
         return made     # type: ignore[no-any-return]
 
     def _attributes(self) -> dict:
@@ -151,7 +158,8 @@ def integers_of(t: QuantizedTensor) -> Tensor:
     return alias(t)
 
 
-def _like(t: QuantizedTensor, integers: Tensor) -> QuantizedTensor:
+def like(t: QuantizedTensor, integers: Tensor) -> QuantizedTensor:
+    """Return a quantized tensor that shows integers, with the scale and the zero point of ``t``."""
     return quantized(integers, t._scale, t._zero_point, t._axis)
 
 
@@ -167,6 +175,11 @@ def _shape_along(axis: int, dims: int) -> list[int]:
     return [-1 if d == axis else 1 for d in range(dims)]
 
 
+def in_words(t: QuantizedTensor) -> str:
+    """Return the name of the dtype in PyTorch's messages, such as QUInt8."""
+    return str(t.dtype.name).replace("quint", "QUInt").replace("qint", "QInt")
+
+
 def range_of(dtype: Any) -> tuple[int, int]:
     """Return the least and the greatest integer of a dtype, which may be a quantized one."""
     limits = iinfo(INTEGERS.get(dtype, dtype))
@@ -174,44 +187,25 @@ def range_of(dtype: Any) -> tuple[int, int]:
 
 
 def per_tensor(x: Tensor, scale: float, zero_point: int, dtype: Any) -> QuantizedTensor:
-    """Return ``x`` rounded to multiples of ``scale``."""
-    return _rounded(x, make_tensor(scale, dtype=float32), zero_point, dtype, (float(scale), int(zero_point)))
+    """Return ``x`` rounded to multiples of ``scale``.
+
+    As in PyTorch's kernel, the zero point is added before the rounding to integers. For 8 bits product and sum are rounded once.
+    """
+    kind: Any = float64 if INTEGERS[dtype].itemsize == 1 else float32
+    inverse = (1 / make_tensor(scale, dtype=float32)).to(kind)
+    levels = functions.round((x.detach().to(kind) * inverse + zero_point).to(float32))
+    return _limited(levels, dtype, (float(scale), int(zero_point)))
 
 
 def per_channel(x: Tensor, scales: Tensor, zero_points: Tensor, axis: int, dtype: Any) -> QuantizedTensor:
-    """Return ``x`` rounded to multiples of a scale for each index of a dim."""
+    """Return ``x`` rounded to multiples of a scale for each index of a dim. Here the zero point is added after the rounding."""
     shape = _shape_along(axis, x.dim())
     scales, zero_points = scales.to(float64), zero_points.to(int64)     # type: ignore[attr-defined]
-    return _rounded(x, scales.to(float32).reshape(shape), zero_points.reshape(shape), dtype, (scales, zero_points, axis))
+    levels = functions.round(x.detach() * (1 / scales.to(float32).reshape(shape))) + zero_points.reshape(shape)
+    return _limited(levels, dtype, (scales, zero_points, axis))
 
 
-def _rounded(x: Tensor, scale: Tensor, zero_point: Any, dtype: Any, parameters: tuple) -> QuantizedTensor:
-    levels = functions.round(x.detach() * (1 / scale)) + zero_point
-    return quantized(functions.clamp(levels, *range_of(dtype)).to(INTEGERS[dtype]), *parameters)
-
-
-def _of_integers(name: str) -> Callable:
-    """Return the rule of a method that applies to the integers and keeps scales and zero points."""
-    def rule(t: QuantizedTensor, *args: Any, **kwargs: Any) -> QuantizedTensor:
-        return _like(t, getattr(integers_of(t), name)(*args, **kwargs))
-    return rule
-
-
-def _equal(a: Any, b: Any) -> bool:
-    return (isinstance(a, QuantizedTensor) and isinstance(b, QuantizedTensor) and a.qscheme() is b.qscheme()
-            and functions.equal(integers_of(a), integers_of(b))
-            and all(bool((x == y if isinstance(x, Tensor) else make_tensor(x == y)).all())       # type: ignore[attr-defined]
-                    for x, y in zip(a._parameters()[1:], b._parameters()[1:], strict=True)))
-
-
-def _moved(t: QuantizedTensor, *args: Any, **kwargs: Any) -> QuantizedTensor:
-    """Return the tensor on another device. Its dtype stays."""
-    made = integers_of(t).to(*args, **kwargs)       # type: ignore[attr-defined]
-    if made.dtype is not integers_of(t).dtype:
-        raise NotImplementedError("Tensor.to: a quantized tensor keeps its dtype; x.dequantize() is a tensor of floats")
-    return _like(t, made)
-
-
-_RULES: dict[str, Callable] = {**{name: _of_integers(name) for name in ("clone", "detach", "contiguous", "cpu", "cuda")},
-                               "to": _moved, "equal": _equal,
-                               "dequantize": lambda t: t.dequantize()}
+def _limited(levels: Tensor, dtype: Any, parameters: tuple) -> QuantizedTensor:
+    low, high = range_of(dtype)
+    levels = functions.clamp(functions.nan_to_num(levels.to(float64), float(high)), low, high)      # type: ignore[attr-defined]
+    return quantized(levels.to(INTEGERS[dtype]).contiguous(), *parameters)      # type: ignore[attr-defined]

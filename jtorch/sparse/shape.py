@@ -44,8 +44,8 @@ def transpose(t: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
 
 def conjugate_transpose(t: SparseTensor, dims: list[int], conjugate: bool = True) -> SparseTensor:
     """Permute the dims to ``dims``, which differ from their order in the last two at most; conjugate unless told not to."""
-    turned = transpose(t, -2, -1) if dims != sorted(dims) else t
-    return turned.conj() if conjugate else turned
+    turned: Any = transpose(t, -2, -1) if dims != sorted(dims) else t
+    return turned.conj() if conjugate else turned       # type: ignore[no-any-return]
 
 
 @rule("adjoint")

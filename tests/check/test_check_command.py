@@ -34,7 +34,7 @@ def found(folder: Path, **sources: str) -> set[tuple[str, str, str]]:
     ("import torch\nc = torch.cuda\ndef f(): c.comm", {("missing", "torch.cuda.comm", "3")}),
     ("import torch\ngetattr(torch.cuda, 'comm')", {("missing", "torch.cuda.comm", "2")}),
     ("import importlib\nimportlib.import_module('torch.cuda.comm')", {("missing", "torch.cuda.comm", "2")}),
-    ("import torch\ntorch.quantize_per_tensor(x, 1, 0, t)", {("refused", "torch.quantize_per_tensor", "2")}),
+    ("import torch\ntorch.empty_quantized(x, t)", {("refused", "torch.empty_quantized", "2")}),
     ("import torch\ntorch.ops.aten._weight_int4pack_mm_for_cpu, torch.ops.aten._thnn_fused_gru_cell.default", set()),
     ("import torch\ntorch.ops.aten._pdist_forward.default(x)", {("refused", "torch.ops.aten._pdist_forward", "2")}),
     ("from torch.ao.quantization import quantize_dynamic", set()),

@@ -102,9 +102,9 @@ def test_not_built_names_can_stand_around():
 
 
 def test_missing_names():
-    assert not hasattr(jtorch, "quantize_per_tensor")
+    assert not hasattr(jtorch, "empty_quantized")
     with pytest.raises(NotImplementedError, match="quantized tensors are not built"):
-        jtorch.quantize_per_tensor(jtorch.ones(2), 0.1, 0, jtorch.uint8)
+        jtorch.empty_quantized((2,), jtorch.ones(2))
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         jtorch.nonsense
 
