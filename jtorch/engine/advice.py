@@ -1,4 +1,4 @@
-"""Findings of ``jtorch.engine.report()`` in words: what was compiled more than once, why, and what to do about it."""
+"""Findings of ``jtorch.engine.report()`` in words: what was compiled more than once or not at all, why, and what to do."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def saved_seconds(program: Any) -> float:
 
 
 def findings(counters: stats.Counters, events: tuple[stats.Event, ...]) -> list[Finding]:
-    """Return all findings. Repeated compilations come first, the most frequent one first."""
+    """Return all findings. Lines with several programs come first, the line with the most programs before the others."""
     by_line: dict[str, list[Any]] = {}
     for e in events:
         if e.kind == "program" and hasattr(e.subject, "path"):

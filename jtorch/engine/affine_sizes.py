@@ -48,7 +48,7 @@ class AffineSizes:
         return n if all(fit) else None
 
     def points(self, n: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """Return as many points of the span as ``through`` takes. The first has the unknowns ``n``."""
+        """Return points of the span from which ``through`` makes it again. The first has the unknowns ``n``."""
         given = [n, *[tuple([x + (i == k) for i, x in enumerate(n)]) for k in range(len(n))]]
         return [tuple([start + sum(map(mul, steps, values)) for start, steps in self.rows]) for values in given]
 

@@ -123,7 +123,10 @@ class _Worker:
                 job.run()
 
     def serialized(self, request: tuple) -> bytes | None:
-        """Return the executable that the server compiles; None without a server, or if it has failed."""
+        """Return the executable that the server compiles; None if there is no server, or if it has failed.
+
+        Raise SystemExit, which ends the job, if the worker is stopped.
+        """
         try:
             with self._lock:
                 if self._stopped:

@@ -10,7 +10,7 @@ import numpy as np
 from jtorch.engine import policy
 from jtorch.engine.values import Value
 
-NOWHERE = 1 << 62       # Larger than all slots. It means that no trace's list holds the values of a call.
+NOWHERE = 1 << 62       # A ``kept`` for ``is_spare`` that is larger than all slots: no trace's list holds the call's values.
 LEAST = policy.LARGE     # Elements. A smaller array is copied, because the check would take as long.
 
 

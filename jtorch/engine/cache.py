@@ -1,6 +1,7 @@
 """Compiled programs kept on disk between processes, so that a script that runs again does not compile again.
 
-``JTORCH_CACHE`` names the directory (default: ``jtorch`` in the user's cache directory); empty or ``0`` turns it off.
+``JTORCH_CACHE`` names the directory (default: ``jtorch`` in the user's cache directory). An empty value or ``0`` turns the
+cache off.
 A file's name is a hash of the program's calls (``cache_key``) or of its text, and of all that its machine code depends on:
 versions of JAX and XLA, device, CPU features, XLA_FLAGS. A file is written under another name and renamed, so several
 processes may share the directory. The files are code, so a directory that others may write to is not used.
@@ -99,9 +100,10 @@ def kernel(lowered: Any, on: Threads = ELSEWHERE, device: devices.device | None 
 
 def program(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threads, device: devices.device | None,
             tries: bool = True) -> Any:
-    """Compile a program, or read it from disk. ``lower()`` is not called if a program of this name (``cache_key``) is on disk.
+    """Compile a program, or read it from disk.
 
-    ``tries`` says whether XLA tries out GPU kernels for products and convolutions.
+    ``name_of()`` returns the program's name (see ``cache_key``), or None. ``lower()`` returns the lowered module. It is not
+    called if a program of this name is on disk. ``tries`` says whether XLA tries out GPU kernels for products and convolutions.
     """
     malloc.trim_now_and_then()      # Kernels are many and small, so memory is not trimmed before each.
     start = time.perf_counter()
@@ -114,9 +116,10 @@ def program(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Thr
 
 def begun(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threads, device: devices.device | None,
           tries: bool, *, beside: bool = False) -> Callable[[], Any]:
-    """Lower a program that is not on disk, and return a function that compiles it in any thread.
+    """Return a function that returns the compiled program. Any thread may call it.
 
-    ``beside`` says whether the background thread calls that function.
+    A program on disk is loaded now. Another program is lowered now, and the function compiles it. ``beside`` says whether the
+    background thread calls the function.
     """
     places = devices.all_jax_devices(device or devices.interned("cpu"))
     keeps = _directory is not None and _usable(_directory) and (device is None or not devices.spans_processes(device))

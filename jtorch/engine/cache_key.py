@@ -1,4 +1,4 @@
-"""Names of programs that need no JAX trace, so that a program on disk can be read without tracing.
+"""Names of programs. A name is made without a JAX trace, so that a program on disk can be read without tracing.
 
 A program's name is a hash of its calls, and of all that their traces depend on: the sources of this package, the default dtype
 and JAX's settings. Only calls of the package's own ops with plain arguments have a name. A program that may not be equal in

@@ -1,8 +1,9 @@
 """XLA's options for programs with convolutions on the CPU: they choose the library of convolutions, and how loops are compiled.
 
 XLA has two libraries for convolutions of float32 and float64. By default it takes YNNPACK, which runs a convolution of 64
-channels in a single thread. An option chooses Eigen for a whole program, which uses all threads. The table has milliseconds of
-a 3x3 convolution and its gradients of input and filters, medians on 2 cores of an AMD machine with AVX-512:
+channels in a single thread. An option chooses Eigen for a whole program. Eigen uses all threads. The table has the milliseconds
+of a convolution, of its gradient of the input, and of its gradient of the filters. Filters are 3x3 except in the last row. The
+figures are medians on 2 cores of an AMD machine with AVX-512:
 
 | channels, image, batch | YNNPACK | Eigen | PyTorch |
 |---|---|---|---|
@@ -14,7 +15,8 @@ a 3x3 convolution and its gradients of input and filters, medians on 2 cores of 
 | 16 to 32, 14x14, 8 | 0.2 0.2 0.3 | 0.2 0.3 0.3 | |
 | 3 to 64, 7x7 by 2, 64x64, 8 | 2.3 3.7 4.2 | 1.7 3.3 1.7 | 0.9 3.7 1.2 |
 
-The order is the same without the thread pool. Eigen has no convolutions of float64, so a program with one keeps the default.
+Without the thread pool the libraries compare in the same way. Eigen has no convolutions of float64, so a program with a float64
+convolution keeps the default.
 Eigen is slow at the gradient of the filters for few images. Formulas of our own replace it (``ops/nn/_small_images.py``).
 
 XLA has two ways to compile loops. The newer one (fusion emitters, by MLIR) compiles equal loops once, but takes longer for each

@@ -1,8 +1,8 @@
 """Start the first program of a trace while the rest of the trace is still being recorded.
 
 A training step reads its last new input, the target, before ``backward``. The calls from there up to the optimizer's step need
-no new input. So forward and backward can start as soon as the target is known. This guesses that the trace goes on as it did
-before. So a program that starts early donates nothing, and its results are dropped if the guess was wrong.
+no new input. So forward and backward can start as soon as the target is known. An early start is a guess: the trace is expected
+to go on as in its last run. So a program that starts early donates nothing, and its results are dropped if the guess was wrong.
 """
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Stretch:
     """The calls after ``path[start]`` up to ``path[stop]``. They need no new input after ``path[start]``, except foreseen ones.
 
-    ``constants`` has the foreseen values by slot: the ones that backward starts from. ``copies`` has the foreseen numbers: the
-    index of an earlier equal number for each, since an exponent comes again in backward.
+    ``constants`` has the foreseen values by slot. They are arrays of ones, from which backward starts. ``copies`` has the
+    foreseen numbers, for example an exponent that backward reads again. Each is the index of an earlier equal number.
     """
 
     def __init__(self, start: int):
@@ -56,14 +56,15 @@ def longest_stretch(path: list[State], trace: Trace) -> Stretch:
 class Early:
     """A program that starts when a trace reaches ``state``.
 
-    Each start lowers ``trust``, and each right guess raises it. At 0 the program no longer starts early.
+    Each start lowers ``trust``. Each end of the trace at which the guess is right raises it. At 0 the program does not start
+    early.
     """
 
     def __init__(self, state: State, program: Program, stretch: Stretch):
         self.state, self.program, self.trust = state, program, 2
         self.constants, self.copies = stretch.constants, stretch.copies
         self.known = [i for i in program.order if i not in self.constants]
-        self.foreseen = [self.constants[i] for i in program.order if i in self.constants]   # ``order`` ends with their slots.
+        self.foreseen = [self.constants[i] for i in program.order if i in self.constants]   # Last in ``program.order``.
 
     def arm(self) -> Early:
         """Let the program start early from now on. If the state has an equal early start already, return that instead."""

@@ -35,8 +35,8 @@ class Family:
         self.met: list[tuple[int, ...]] = []                        # Integers of calls that no open trace has served.
         self.plans: list[tuple[AffineSizes, Unknowns, Plan]] = []
         self.failures = self.traces = 0
-        self.most = policy.FEW        # The number of sizes that may be open at once.
-        self.indexed = 0            # The number of gathers and scatters in a trace of fixed sizes.
+        self.most = policy.FEW        # The number of integers that one trace may leave open.
+        self.indexed = 0            # The largest number of gathers and scatters in a trace of fixed sizes.
         self.short = short          # True if the body is expected to have no loop. Then its jits are inlined.
 
     def program(self, ints: tuple[int, ...], trace_open: Callable[[Iterator], Plan]) -> HostProgram | None:
@@ -80,7 +80,7 @@ class Family:
         return made
 
     def _span(self, ints: tuple[int, ...]) -> AffineSizes | None:
-        """Return the span of an earlier open trace, widened by one unknown to include these integers; else a line."""
+        """Return the span of an open trace, widened by one unknown to include these integers; else the result of ``_line``."""
         for span, unknowns, _ in reversed(self.plans):
             if len(span.at) < self.most and span.unknowns_of(ints) is None:
                 wider = AffineSizes.through(ints, *span.points(unknowns.values))

@@ -1,7 +1,7 @@
 """Processes without XLA: forked ones, which lack XLA's threads, and those for which starting XLA takes too long.
 
-A forked process computes on the host with NumPy. The parent runs its held-back calls before the fork, so that all values are
-computed. A call that needs XLA raises in the forked process.
+A process that is forked after XLA has started computes on the host with NumPy. A call that needs XLA raises in that process.
+The parent runs its held-back calls before each fork, so that all values are computed.
 """
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Kernel:
                 self.check = _check_function(call, avals, device)
         self.used = self.on_host.used if self.on_host is not None else (True,) * len(avals)
         self.outs = tuple([aval_of(tuple(s.shape), np.dtype(s.dtype), device) for s in shapes])
-        self.foreign = {k for k, a in enumerate(avals) if a.device is not device}      # 0-dim tensors on the CPU.
+        self.foreign = {k for k, a in enumerate(avals) if a.device is not device}      # 0-dim CPU tensors.
         if device.type != "cpu":
             self.on_host = None
         if device.type == "mesh":       # XLA chooses the results' shardings, so the kernel is compiled now.
@@ -311,10 +311,10 @@ def _for_xla(make: Callable[[], Any]) -> Any:
 
 
 def _check_function(call: Call, avals: tuple, device: devices.device) -> Callable[[list], Any]:
-    """Return a function that checks argument values: a host program for the CPU, if there is one, else a function of XLA.
+    """Return a function that checks argument values: a host program for the CPU, if there is one, else one compiled by XLA.
 
-    The function returns whether values are wrong. On an accelerator it also returns the detail for the error, because copying
-    the arguments to the host would take long.
+    The function returns whether values are wrong. One compiled by XLA also returns the detail for the error, because copying
+    arguments from an accelerator to the host would take long.
     """
     on_host = None
     if not devices.is_accelerator(device):

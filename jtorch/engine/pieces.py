@@ -1,8 +1,9 @@
 """Cut a large trace into pieces, each of which becomes a program.
 
-A trace is cut where it repeats itself (``repeated_regions``), and where it would be too long for one program. It is also cut
-between two large pieces if few bytes cross besides the trace's results, as between backward and an optimizer's step. If only
-one side has convolutions, smaller pieces are enough, because XLA compiles loops faster in a program without convolutions.
+On an accelerator a trace is cut only where it would be too long for one program. On the CPU it is also cut where it repeats
+itself (``repeated_regions``). A third kind of cut on the CPU is between two large pieces if few bytes cross it besides the
+trace's results, as between backward and an optimizer's step. If only one of the two pieces has convolutions, both may be
+smaller, because XLA compiles loops faster in a program without convolutions.
 """
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ def _equal_pieces(path: list[State]) -> tuple[list[Kernel], list[float], list[in
 
 
 def _running(kernels: list[Kernel]) -> list[float]:
-    """Return the estimated seconds of each call in each run of a program. In hot mode no piece counts as too short."""
+    """Return the estimated seconds of each call in a run of a program; infinity in hot mode, so that no piece is too short."""
     return [inf if ENGINE_MODE == "hot" else policy.running_seconds(k.work) for k in kernels]
 
 

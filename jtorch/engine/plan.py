@@ -40,7 +40,7 @@ class Segment:
         self._let_go = [i for i in dict.fromkeys([i for s in program.path for i in s.args]) if i >= 0 and not self._wanted[i]]
 
     def launch(self, trace: Trace, budget: Budget, *, is_last: bool) -> list:
-        """Start the program, or run the calls one by one. Return the array of the value checks, in a list."""
+        """Start the program, or run the calls one by one. Return a list with the program's array of value checks, if any."""
         if self.early is not None and self.program.is_compiled:
             given = self.early.results(trace)
             self.program.assign(trace.values, given)

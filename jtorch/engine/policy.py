@@ -38,11 +38,11 @@ FOREGROUND = 0.25
 # Estimated seconds of work for each second of compile time before a result of the background is used. A larger value uses the
 # result later, and waits less.
 SLACK = 2.0
-# Compile time that the cuts between equal pieces must save, or that both sides of another cut must have. A larger value cuts
-# less.
+# Compile time that the cuts between equal pieces must save. Also the compile time of each of the two pieces beside another cut.
+# A larger value cuts less.
 SAVED = 0.5
-# Compile time that each of several equal pieces must have, and both sides of a cut if only one side has convolutions. A larger
-# value makes fewer and longer pieces.
+# Compile time that each of several equal pieces must have. Also the compile time of each of the two pieces beside a cut if only
+# one of them has convolutions. A larger value makes fewer and longer pieces.
 PIECE = 0.15
 # Work of a GPU's program, estimated for a CPU. With more work XLA tries out kernels (autotuning). A larger value tunes fewer
 # programs.
@@ -158,9 +158,9 @@ def is_compiled_now(seconds: float) -> bool:
 def saving(work: Work, calls: int, walked: int, *, on_host: bool = True) -> float:
     """Return the estimated seconds that a program saves in each run; ``walked`` of its calls belong to backward.
 
-    Where it is negative a program takes longer than its calls: BLAS is faster than XLA at a plain product, and a few small calls
-    end before a program has started. Calls that do not run on the host (``on_host``) are compiled one by one. A program of
-    such calls saves their starts, and the estimates of their work do not hold.
+    A negative result means that the program takes longer than its calls: BLAS is faster than XLA at a plain product, and a few
+    small calls end before a program has started. If ``on_host`` is false, each call would be a compiled kernel of its own. Then
+    a program saves the starts of these kernels, and the estimates of work for the CPU do not hold.
     """
     if not on_host:
         return calls * cost.START + walked * cost.SAVED_WALKED

@@ -105,7 +105,7 @@ class Program:
         self.checks = [s for s in self.path if s.call.check is not None]
         self._plan_numbers()
         self.device = next((s.outs[0].device for s in reversed(path) if s.outs), CPU)
-        # 0-dim inputs on the CPU of a program on another device.
+        # The positions of 0-dim CPU inputs, if the program runs on another device.
         self.foreign = [k for k, i in enumerate(self.order) if self.avals[i].device is not self.device]
         self.runs_inline = self.device is CPU and on.inline
         # True if the program may still run on the CPU after the call that starts it has returned.
@@ -299,9 +299,10 @@ class Program:
         return calls, tuple([names[i] for i in self.outs]), tuple([self.avals[i] for i in self.order]), len(self.donated)
 
     def begun(self, tries: bool, *, beside: bool = False) -> Callable[[], Any]:
-        """Trace the program now, and return a function that compiles it in any thread.
+        """Return a function that returns the compiled program. Any thread may call it.
 
-        ``tries`` says whether XLA tries out GPU kernels, ``beside`` whether the background thread compiles.
+        A program on disk is loaded now. Another program is traced now, and the function compiles it. ``tries`` says whether XLA
+        tries out GPU kernels, ``beside`` whether the background thread calls the function.
         """
         made = for_xla(lambda: cache.begun(self._name, self._lowered, self._on(), self.device, tries, beside=beside))
 

@@ -77,7 +77,7 @@ class RegionPrograms(Plan):
         compile_programs(wanted)
 
     def _plan_reads(self, programs: list[Program]) -> None:
-        """Copy held numbers to the host before they are read, if they are few in all. Numbers for the next piece stay."""
+        """Plan to copy held numbers to the host before they are read, if they are few in all. Other numbers are not copied."""
         for p in programs:
             p.soon_read = [k for k in p.soon_read if self._held[p.outs[k]]]
         if sum([len(p.soon_read) for p in programs]) > policy.FEW:

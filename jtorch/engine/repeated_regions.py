@@ -32,9 +32,9 @@ class Run(NamedTuple):
         return self.seconds * (self.times - 1)
 
     def cuts(self, running: float) -> list[int]:
-        """Return the ends of pieces of equally many periods. Each period runs for ``running`` seconds.
+        """Return the start of the first piece and the ends of all pieces. Each piece has equally many periods.
 
-        Periods left over at the end are in no piece.
+        Each period runs for ``running`` seconds. Periods left over at the end are in no piece.
         """
         least = max(1, ceil(policy.PIECE / self.seconds), ceil(policy.shortest_piece() / running))
         together = min(range(least, self.times // 2 + 1), key=self._cost, default=self.times)

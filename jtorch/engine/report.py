@@ -36,7 +36,7 @@ class Report:
     __repr__ = __str__
 
     def findings(self) -> list[Finding]:
-        """Return in words what was compiled more than once and why, what left its program, and what to do."""
+        """Return in words what was compiled more than once, left its program, was dropped or not compiled, and what to do."""
         return findings(self.counters, self.events)
 
     def html(self) -> str:
@@ -59,7 +59,7 @@ def report() -> Report:
 
     Returns:
         an object whose text lists programs and kernels, with their lines in your program, counters and times. ``html()`` is a
-        page, which notebooks show. ``findings()`` says in words what is compiled again and why.
+        page, which notebooks show. ``findings()`` says in words what runs worse than it could, why, and what to do.
 
     Example::
 

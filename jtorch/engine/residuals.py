@@ -2,8 +2,8 @@
 
 The backward of an op is the vjp of its body, which begins with the body itself. In one program XLA computes the body once. If
 forward and backward are in two programs, each computes it. That is costly for attention, whose weights are a product and a
-softmax. So attention's op says how to compute it in two steps (``Op.in_parts``): forward also returns the weights, and backward
-begins with them.
+softmax. So attention's op says how to compute backward in two steps (``Op.in_parts``). The first step computes the weights in
+forward's piece. The second step computes the gradients from the weights in backward's piece.
 """
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def note_end(trie: Trie, state: State) -> None:
 
 
 def _is_due(trie: Trie, state: State) -> bool:
-    """Count an end of a trace without a program, and return whether it should be compiled."""
+    """Count an end of a trace that has no program, and return whether the trace should be compiled."""
     profile, calls = state.ends_here(), state.depth
     profile.count += 1
     trie.budget.ran(calls, profile.known_work.host)
@@ -98,7 +98,8 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
         return None
     if not natural and (ENGINE_MODE != "hot" or state.depth > policy.MAX_CALLS_ACCELERATOR):
         return None
-    # A chain of programs serves the trace already, and a plan of that many calls would be several programs too.
+    # The programs of the trace's pieces (``RegionPrograms``) run it already, and a plan of that many calls would be several
+    # programs too.
     if profile.chains.get(held) is not None and state.depth > policy.MAX_CALLS_ACCELERATOR:
         return None
     if ENGINE_MODE == "hot":

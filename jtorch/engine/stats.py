@@ -9,7 +9,7 @@ from jtorch._base import caller
 
 @dataclass
 class Event:
-    """One compilation: of a kernel (one op) or of a program (a whole trace)."""
+    """One compilation: of a kernel (one call) or of a program (several calls)."""
 
     kind: str
     what: str
@@ -49,13 +49,13 @@ class Counters:
     early_starts_used: int = 0  # Early starts whose results were used.
     sent_ahead: int = 0         # Numbers that an accelerator copied to the host before they were read.
     walks: int = 0              # Backwards that took a known walk over the graph.
-    open_traces: int = 0        # Functions that were traced with open sizes.
+    open_traces: int = 0        # JAX traces with open sizes.
     open_sizes: int = 0         # Kernels that were made from open traces.
     batched: int = 0            # Calls for all samples of a vmap.
     untraced: int = 0           # Kernels on the host that were made without a JAX trace.
     overwritten: int = 0        # Calls on the host that wrote into their argument's array, which nobody else held.
     fused: int = 0              # Fused steps in host programs: elementwise steps and reductions that run as one.
-    in_blocks: int = 0          # Runs of elementwise steps on large arrays that the host computes block by block.
+    in_blocks: int = 0          # Sequences of elementwise steps on large arrays that the host computes block by block.
     parts_written: int = 0      # Parts of large tensors that were written directly, without a call.
     onednn: int = 0             # Convolutions in host programs and compiled code that oneDNN computes.
     batch_norms: int = 0        # Sums of batch norms that batch_norm.cc computes, in host programs and compiled code.

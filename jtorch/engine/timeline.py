@@ -113,10 +113,11 @@ _watching: list[Timeline] = []
 def trace() -> Timeline:
     """Return a context manager that records a timeline of what the engine does.
 
-    A timeline has calls that ran one by one, with your lines. A ``record`` is the calls held back between two ends of a trace,
-    and programs ran them. Other things are ``compile``, ``wait``, ``departure`` (a call left the compiled path) and
-    ``catching up`` (held-back calls ran one by one). Watching costs some microseconds for each call that runs alone. Without a
-    timeline the engine does no additional work.
+    A timeline has each ``call`` that ran alone, with your line. A ``record`` is the calls that were held back until a trace
+    ended. Then a ``program`` ran them, or they ran one by one (``catching up``). A ``departure`` is a call that left the
+    compiled path. Other things are ``compile``, ``wait``, an optimizer's ``step``, a ``collective``, and ``user`` for a part of
+    your program. Watching costs some microseconds for each call that runs alone. Without a timeline the engine does no
+    additional work.
 
     Returns:
         a context manager. ``export_chrome_trace(path)`` writes a file for Perfetto, ``str()`` is a table, ``counts()`` counts

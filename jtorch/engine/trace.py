@@ -551,9 +551,10 @@ def _start_all_anew(recorder: Recorder) -> None:
 
 
 def _grow(recorder: Recorder, calls: int) -> None:
-    """Raise the length limit so that a trace like this one is not cut again. The limit ends traces of loops without reads.
+    """Raise the length limit so that a step like this one is not cut again; do not if it has more than ``MAX_LENGTH`` calls.
 
-    ``calls`` is the number of calls after the last cut.
+    A limit is needed for loops without reads: their traces would never end. ``calls`` is the number of calls after the last
+    cut.
     """
     whole = recorder.cuts * recorder.longest + calls
     recorder.cuts = 0
@@ -633,7 +634,7 @@ def synchronize() -> None:
 
 
 def forget() -> None:
-    """Drop all traces, programs and kernels. Call this after a change of a setting that they depend on.
+    """Drop the thread's traces and programs, and all kernels. Call this after a change of a setting that they depend on.
 
     Example::
 

@@ -154,7 +154,10 @@ class Trie:
         _take_apart(old)
 
     def mark(self, device: Any) -> None:
-        """Set the device of the root, so that Python sees each new first call of a trace."""
+        """Set the device of the root to a mark that no call has, or to None.
+
+        With a mark, C leaves each new first call of a trace to Python, which decides which trace the call belongs to.
+        """
         self.root.device = device
 
     def _begin(self) -> None:

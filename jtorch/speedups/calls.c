@@ -119,9 +119,9 @@ static int check_fit(PyObject *call, PyObject *flat, long facts)
     return 0;
 }
 
-/* Returns a list of the values of the call's tensors and its numbers. NULL without an error: Python does the
-   call. Sets ``needs`` if a tensor requires grad. Sets ``strided`` if the op has a layout rule and a tensor's elements are not
-   in order in memory. */
+/* Returns a list of the values of the call's tensors and its numbers. NULL, perhaps without an error: Python does the call.
+   Sets ``needs`` if a tensor requires grad. Sets ``strided`` if the op has a layout rule and a tensor's elements are not in
+   order in memory. */
 static PyObject *arguments(PyObject *flat, long facts, int *needs, int *strided)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(flat);

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 # Modes of a trace.
 EMPTY = "empty"             # the trace has no calls
-DEFERRED = "deferred"       # no call has run
-EAGER = "eager"             # each call ran when it was recorded
+DEFERRED = "deferred"       # calls are held back until the trace ends
+EAGER = "eager"             # a call runs when it is recorded
 
 LEAF = -1           # the output number in an edge whose target is a leaf tensor itself
 

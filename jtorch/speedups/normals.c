@@ -1,4 +1,4 @@
-/* The Box-Muller transform of jtorch/ops/_box_muller.py, and products with sums that are rounded once.
+/* The Box-Muller transform of jtorch/ops/_box_muller.py, and fused multiply-adds, which round once.
 
    Only calls of fma are fused multiply-adds, since the extension is built with -ffp-contract=off. The option -fno-math-errno
    lets the compiler vectorize square roots. Without the processor's instruction the C library computes the same number. */

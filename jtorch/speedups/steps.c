@@ -6,7 +6,7 @@ static PyObject *in_python, *added, *heappush, *run_of_ops, *first;
 static PyObject *deliver_name, *heap_name, *learner_name, *leaves_name, *order_name, *pending_name, *push_name, *retain_graph_name, *run_name,
     *seq_name, *waiting_name;
 
-/* Returns the outputs that need a gradient, which are the outputs with an edge. */
+/* Returns the numbers of the vjp's outputs that are needed, which are the outputs with an edge. */
 static PyObject *wanted_of(PyObject *edges)
 {
     PyObject *wanted = PyList_New(0);
@@ -31,7 +31,8 @@ static PyObject *known_vjp(PyObject *node, PyObject *wanted, PyObject *nr)
     return found;
 }
 
-/* Tells whether no walk is being recorded and the node is an op's node with unchanged saved tensors; -1 with an error. */
+/* Tells whether no walk is being recorded, and the node is an op's node without hooks, with one incoming gradient and unchanged
+   saved tensors; -1 with an error. */
 static int is_plain(PyObject *task, PyObject *node, PyObject *grads)
 {
     if (!is_a(node, OpNode_.type) || SLOT(node, OpNode_.watched) != Py_False || !PyList_CheckExact(SLOT(node, OpNode_.saved))
@@ -52,7 +53,7 @@ static PyObject *gradients_of(PyObject *node, PyObject *wanted, PyObject *nr, Py
     PyObject *args = call != NULL ? PyList_GetSlice(saved, 0, PyList_GET_SIZE(saved)) : NULL;
     if (args != NULL && PyList_Append(args, grad) == 0) {
         out = record_call(call, args);
-        /* The gradient does not have the shape or dtype of the output. The Python version of hand_on converts it. */
+        /* A ValueError means that the gradient does not have the output's shape or dtype. Python's hand_on converts it. */
         if (out == NULL && PyErr_ExceptionMatches(PyExc_ValueError))
             PyErr_Clear();
     }

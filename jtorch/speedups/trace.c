@@ -70,7 +70,7 @@ static PyObject *key_of(PyObject *v, PyObject *trace, PyObject *values)
 }
 
 /* Returns the state after the call: borrowed. NULL, perhaps without an error: Python has to look it up.
-   Sets ``is_new`` if the call is new on this path, so that Python has to make the state. */
+   Sets ``is_new`` if the call is new on this path and C cannot make its state. */
 static PyObject *look_up(PyObject *recorder, PyObject *call, PyObject *const *args, Py_ssize_t nargs, PyObject *trace, int *is_new)
 {
     PyObject *state = SLOT(trace, Trace_.state), *values = SLOT(trace, Trace_.values), *numbers = SLOT(trace, Trace_.numbers);
@@ -150,7 +150,8 @@ static int cut_if_long(PyObject *recorder, PyObject *calls)
     return done(PyObject_CallOneArg(cut, recorder));
 }
 
-/* Runs a noted call unless it is deferred, and ends a trace that has become too long. */
+/* Runs a noted call. For a deferred call it checks the argument values and starts an early program instead. Then it ends the
+   trace if the kernel demands this or if the trace has become too long. */
 static int run_or_hold(PyObject *recorder, PyObject *trace, PyObject *before, PyObject *after, int held, PyObject *args)
 {
     PyObject *kernel = SLOT(after, State_.kernel);
@@ -174,8 +175,8 @@ static int run_or_hold(PyObject *recorder, PyObject *trace, PyObject *before, Py
 }
 
 /* Notes a call in the trace: returns its results and, as new references, the states before and after the call. Sets ``held`` if
-   the call is deferred. NULL, perhaps without an error: Python notes the call. ``is_new`` then tells whether the call is new on
-   this path. Garbage collection is off meanwhile: a finalizer could end the trace. */
+   the call is deferred. NULL, perhaps without an error: Python notes the call, and ``is_new`` is set as by look_up. Garbage
+   collection is off meanwhile: a finalizer could end the trace. */
 static PyObject *note(PyObject *recorder, PyObject *trace, PyObject *call, PyObject *args, PyObject **before, PyObject **after,
                       int *held, int *is_new)
 {

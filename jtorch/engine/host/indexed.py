@@ -1,8 +1,8 @@
 """Reads and writes at index tensors, the checks of the indices, and binary search, by NumPy.
 
 The rules of ``index.py`` run what JAX makes of these ops: a dozen steps or more, which take longer than the op itself on small
-arrays. This file makes an op one step. Elements that are written or combined get flat positions, so that NumPy goes through
-them in their order and the last of several values remains.
+arrays. This file makes an op one step. Scatters and sums use flat positions, so that NumPy goes through the values in their
+order. If one element gets several values, the last value remains.
 """
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def indexed(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None
 
 
 def checked(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
-    """Return the host program that tells whether an index of the op is out of range; None if the op has another check."""
+    """Return the host program that tells whether an index of the op is out of range.
+
+    Return None if the op has another check, if an array is empty, or if the indices do not fit the array.
+    """
     if op.name not in _CHECKS or any([a.numel == 0 for a in avals]):
         return None
     limits, used = _CHECKS[op.name](template, avals)
@@ -250,7 +253,7 @@ def _dim(template: tuple, avals: Sequence[Any]) -> int | None:
 
 
 def _is_inside(dim: int, base: Any, index: Any) -> bool:
-    """Return whether the index has the base's rank, and is no larger than the base in the other dims."""
+    """Return whether an index of integers has the base's rank and, in dims other than ``dim``, no larger sizes."""
     return index.np in (np.int64, np.int32) and len(index.shape) == len(base.shape) \
         and all([d == dim or n <= m for d, (n, m) in enumerate(zip(index.shape, base.shape, strict=True))])
 

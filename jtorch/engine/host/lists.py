@@ -23,7 +23,7 @@ def _work(parts: int, elements: int) -> cost.Work:
 
 
 def joined(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
-    """Return the host program of ``stack`` or ``cat``, or of its backward; None if the arguments cannot be joined."""
+    """Return the host program of ``stack`` or ``cat``, or of its backward; None if an array is empty or sizes do not fit."""
     kind, backward = op.name.removesuffix(".vjp"), op.is_backward
     (tensors, dim), needs = (template[0], template[2]) if backward else (template, ())
     inputs, rank = avals[:len(tensors)], len(avals[0].shape) + (kind == "stack")

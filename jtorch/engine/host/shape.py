@@ -1,4 +1,4 @@
-"""Rules of primitives that only move elements: broadcasts, slices, joins. Results are NumPy views if possible."""
+"""Rules of primitives that only move elements: broadcasts, slices, joins. Large results are NumPy views if possible."""
 from __future__ import annotations
 
 from collections.abc import Callable
