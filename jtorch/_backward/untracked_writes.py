@@ -1,7 +1,7 @@
 """Untracked writes to saved memory: writes through ``.data`` or by NumPy, which autograd does not notice.
 
 PyTorch's backward uses the memory's present content. jtorch's nodes save immutable values, so the nodes concerned get the new
-values before a backward. Without untracked writes a backward only tests whether three sets are empty.
+values before a backward. Without untracked writes a backward only tests whether three collections are empty.
 """
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ ARM = {"neon": "asimd", "fp16_arith": "asimdhp", "bf16": "bf16", "i8mm": "i8mm",
 
 @functools.cache
 def flags() -> frozenset[str]:
-    """Return Linux's flags of this CPU, or nothing on other systems."""
+    """Return the words of /proc/cpuinfo, among them the flags of this CPU. Return an empty set on other systems than Linux."""
     try:
         return frozenset(pathlib.Path("/proc/cpuinfo").read_text().split())
     except OSError:

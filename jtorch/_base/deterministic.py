@@ -30,7 +30,7 @@ def set_fills(mode: Any) -> None:
 
 
 def number_for_new_memory(d: dtype) -> Any:
-    """Return the number to fill new memory with (a nan, or the largest integer), or None."""
+    """Return the number to fill new memory with (nan, the largest integer or True); None if memory is not filled."""
     if not (Deterministic.on and Deterministic.fills):
         return None
     if d.is_floating_point or d.is_complex:

@@ -15,7 +15,8 @@ from jtorch._base import config, jax_private
 def counted() -> int | None:
     """Return the number of GPUs that this process may use, as their driver reports it.
 
-    The result is None once JAX has started, and where only JAX can tell.
+    If CPUs stand in for GPUs (``JTORCH_CUDA=cpu``), return the job's number of processes on this machine. The result is None
+    once JAX has started, or if only JAX can tell.
     """
     if jax_private.backends_are_initialized() is not False:
         return None

@@ -1,8 +1,8 @@
 """All private names of JAX and jaxlib that jtorch uses, apart from two programs that run without jtorch.
 
-The two are ``engine/compile_server.py`` and ``distributed/coordinator.py``. Another JAX may lack a name: each function says what
-it returns then. The names were checked with JAX 0.10; ``tests/structure/test_jax_private.py`` looks for each in the JAX that is
-installed.
+The two are ``engine/compile_server.py`` and ``distributed/coordinator.py``. Another JAX may lack a name. Some functions say what
+they return then, and the others raise ImportError or AttributeError. The names were checked with JAX 0.10.
+``tests/structure/test_jax_private.py`` looks for each name in the JAX that is installed.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jaxlib import xla_client
 
 batched_device_put: Any = getattr(xla_client, "batched_device_put", None)
 HostBufferSemantics: Any = getattr(xla_client, "HostBufferSemantics", None)
-# JAX never sets settings that have this attribute by itself.
+# The name of an attribute of settings that only users set, never JAX itself.
 _SET_BY_USERS = "_update_thread_local_hook"
 
 
@@ -27,7 +27,7 @@ def backends_are_initialized() -> bool | None:
 
 
 def thread_settings() -> tuple:
-    """Return JAX's thread-local settings, which have ``get_local`` and ``set_local``; an empty tuple if this JAX has none."""
+    """Return the thread-local settings that JAX itself sets, with ``get_local`` and ``set_local``; () if this JAX has none."""
     try:
         from jax._src import config, core, mesh
         kind = config.config_ext.Config

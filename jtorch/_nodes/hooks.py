@@ -82,7 +82,7 @@ def run_tensor_hooks(node: Any, grads: dict, create_graph: bool) -> dict:
     for nr, hooks in node.tensor_hooks.items():         # type: ignore[union-attr]
         for hook in _in_order(hooks):
             given = as_tensor(grads[nr]) if nr in grads else None       # None: only another output has a gradient
-            if hook is hooks.get(RETAIN) and (given is None or hasattr(node, "variable")):     # ``detach_`` has made it a leaf
+            if hook is hooks.get(RETAIN) and (given is None or hasattr(node, "variable")):     # The tensor is a leaf now.
                 continue
             new = hook(given)
             if new is None:

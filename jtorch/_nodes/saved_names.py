@@ -90,7 +90,7 @@ def is_held(node: Any, at: int) -> bool:
 
 
 def held(node: Any, every: bool = False) -> tuple[bool, ...]:
-    """Return which arguments PyTorch's node has saved; ``every``: if all of them had an edge."""
+    """Return which arguments PyTorch's node has saved; with ``every``, which it would have saved if all had an edge."""
     if any([v.__class__ is not Value and hasattr(v, "aval") for v in node.saved]):       # values packed by hooks
         return (True,) * len(node.saved)
     outs = engine.kernel_of(node.call, tuple([engine.NUMBER_AVALS.get(v.__class__) or v.aval for v in node.saved])).outs

@@ -272,7 +272,7 @@ class TypedStorage:
 
     @classmethod
     def _from_buffer(cls, buffer: Any, byte_order: str | None = None, offset: int = 0, count: int = -1, *, dtype: Any = None):
-        """Do the work of ``from_buffer``, without its deprecation warning."""
+        """Return a storage with a copy of a buffer, without a deprecation warning. See ``from_buffer``."""
         dtype = getattr(cls, "_dtype", None) if cls is not TypedStorage else dtype or dtypes.get_default_dtype()
         untyped = UntypedStorage.from_buffer(buffer, byte_order, offset, count, dtype=dtype)
         return TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)

@@ -1,4 +1,4 @@
-"""Distributed tensors in backward: it starts at this process's part, and shows gradients of the whole tensor."""
+"""Backward of distributed tensors, which starts at this process's part, and gradients in the form that callers expect."""
 from __future__ import annotations
 
 from typing import Any

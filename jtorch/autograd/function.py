@@ -232,7 +232,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the result. Calls in it are not recorded."""
+        """Compute the result. The graph for backward does not get the calls in it."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
@@ -331,7 +331,7 @@ def _in_place(cls: type[Function], args: tuple, kwargs: dict) -> tuple:
 
 
 def run_forward(cls: type[Function], ctx: Any, args: tuple) -> Any:
-    """Call the user's ``forward``, in either of its two forms, without recording."""
+    """Call the user's ``forward``, in either of its two forms, without grad mode."""
     with no_grad(), _set_fwd_grad_enabled(False):
         if cls.setup_context is Function.setup_context:
             return cls.forward(ctx, *args)
@@ -345,7 +345,7 @@ _EXTENDING = "For more details, please see https://pytorch.org/docs/main/notes/e
 
 
 def _by_rule(cls: type[Function], args: tuple) -> Any:
-    """Return the results of the function's ``vmap`` for tensors of samples, or None for ``forward``."""
+    """Return the results of the function's ``vmap`` for tensors of samples; None if ``forward`` should run instead."""
     if not any([isinstance(a, Tensor) and batched.is_batched(value_of(a)) for a in flatten(args)[0]]):
         return None
     if cls.vmap is Function.vmap:
@@ -387,7 +387,7 @@ def _finish(ctx: BackwardCFunction, inputs: list, returned: Any, executable: boo
 
 
 def _number(t: Tensor, made: list, ctx: BackwardCFunction) -> int | None:
-    """Return the number of the output that a saved tensor is, or None."""
+    """Return the number of the output that is the saved tensor ``t``; None if ``t`` is no output with this node."""
     return next((i for i, m in enumerate(made) if m is t and t._node is ctx), None)
 
 

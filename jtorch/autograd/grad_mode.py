@@ -6,7 +6,7 @@ from jtorch.no_grad import _Context, enable_grad, inference_mode, no_grad, set_g
 
 
 class set_multithreading_enabled(_Context):
-    """Accept the setting. Backward always runs in the thread that called it.
+    """Accept the setting, which has no effect. A backward never runs in several threads at once.
 
     Args:
         mode (bool): accepted.
@@ -28,7 +28,7 @@ class set_multithreading_enabled(_Context):
 
 
 class enforce_grad_layout_policy(set_multithreading_enabled):
-    """Accept the setting. A gradient always has the strides of its leaf, or is contiguous.
+    """Accept the setting, which has no effect. A gradient always has the strides of its leaf, or is contiguous.
 
     Args:
         enable (bool): accepted.

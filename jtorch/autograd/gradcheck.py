@@ -47,7 +47,7 @@ def gradcheck(func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1
         check_undefined_grad (bool): whether to also check gradients that are None.
         check_grad_dtypes (bool): whether a gradient must have its input's dtype.
         check_batched_grad (bool): accepted, see above.
-        check_batched_forward_grad (bool): accepted.
+        check_batched_forward_grad (bool): whether to compare tangents computed in a batch with ones computed singly.
         check_forward_ad (bool): whether to check forward mode.
         check_backward_ad (bool): whether to check backward.
         fast_mode (bool): see above.

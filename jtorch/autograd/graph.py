@@ -132,7 +132,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable, *, mode: s
 
 
 class _Gather:
-    """Collects the gradients of one backward until all expected ones have arrived."""
+    """Collects the gradients of each backward, and calls ``fn`` once all expected ones have arrived."""
 
     def __init__(self, tensors: Sequence[Tensor], fn: Callable):
         self.fn, self.lock = fn, threading.Lock()

@@ -112,7 +112,7 @@ def pack_node(node: OpNode, flat) -> None:
 
 
 def pack_result(node: OpNode, result: Tensor) -> None:
-    """Send what a new node saves through the pack hook, with the result in place of arguments as in PyTorch's node."""
+    """Send what a new node saves through the pack hook: its result, if its derivative has a formula with the result."""
     values = [v for v in node.saved if v.__class__ is Value]
     if node.call.op.saves.idempotent:
         _pack(node, [result.detach()])

@@ -94,7 +94,7 @@ def any_requires_grad(flat) -> bool:
 
 
 def refuse_unusable(c: Call, flat) -> None:
-    """Raise the error of an invalidated view, which precedes all other errors of a call's arguments."""
+    """Raise the error of an invalidated view among the arguments, if the op raises this error before all others."""
     if c.op.asks_history_first and mode.grad and not mode.inference:
         _refuse(flat)
 
@@ -106,7 +106,7 @@ def _refuse(flat) -> None:
 
 
 def _call_laid_out(c: Call, flat, args: list, needs: bool):
-    """Do the work of ``call`` for arguments that may not be contiguous. The op's layout rule gives the results' strides."""
+    """Record a call whose arguments may not be contiguous. Return its results with the strides of the op's layout rule."""
     made = _call_with_node(c, flat, args) if needs and mode.grad and not mode.inference else _wrapped(record(c, args))
     return lay_out_results(c, flat, made, needs)
 
@@ -393,7 +393,8 @@ _modes_are_on = False       # True while some thread has a mode with __torch_dis
 def detour(modes_are_on: bool | None = None) -> None:
     """Tell the extension to leave all calls to Python, or to stop doing so.
 
-    It does so while ``late_bindings.autocast`` or ``late_bindings.forward`` is set, or a mode with ``__torch_dispatch__`` is on.
+    The extension leaves calls to Python while ``late_bindings.autocast`` or ``late_bindings.forward`` is set, or while a mode
+    with ``__torch_dispatch__`` is on. ``modes_are_on`` says whether such a mode is on; None means no change.
     """
     global _modes_are_on
     if modes_are_on is not None:

@@ -105,7 +105,7 @@ def cut_off(t: Tensor) -> Tensor:
 # ---------------------------------------------------------------- writes
 
 def call_inplace(c: Call, flat, name: str | None = None) -> Any:
-    """Do the work of ``writes.call_inplace`` for dual tensors: write to the tangent too. Return None if no argument is dual."""
+    """Call ``c``, and write its result and tangent into its first argument. Return None if no argument is dual."""
     level = tangents.highest(flat)
     if level is None:
         return None

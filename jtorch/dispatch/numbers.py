@@ -1,4 +1,4 @@
-"""Checks of Python numbers in calls: an ``alpha`` of 300 in an int8 call, integers of more than 63 bits."""
+"""Python numbers in calls: a check for overflow (an ``alpha`` of 300 in an int8 call), and integers beyond int64."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,8 @@ def check_numbers(c: Call, flat: Sequence) -> None:
     """Raise RuntimeError if a number overflows in the dtype that the call computes in. Errors of shapes come first.
 
     The rules of ``Op.fits``: "" checks against the result's dtype, ``opmath`` against the dtype that kernels compute in.
-    ``scalar`` does not check 16-bit floats, nor does ``fill`` for one element. ``many`` checks only several elements.
+    ``scalar`` does not check 16-bit floats, nor does ``fill`` if the result has one element. ``many`` checks only if the result
+    has several elements.
     """
     avals = _avals(flat)
     if any([a.traced for a in avals]):

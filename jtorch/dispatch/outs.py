@@ -106,7 +106,7 @@ def _check_cast(c: Call, flat, outs: list) -> None:
 
 
 def write_resized(t: Tensor, value: Value, warn: bool = True, stride: tuple[int, ...] | None = None) -> None:
-    """Write ``value`` into ``t``, which takes its shape. Warn as PyTorch does if ``t`` had elements and another shape."""
+    """Give ``t`` the shape of ``value``, and write ``value``. Warn as PyTorch does if ``t`` had elements and another shape."""
     shape = value.aval.shape
     check_inplace(t, False, once=storage.aval_of(t).shape == shape)
     if storage.aval_of(t).shape != shape:

@@ -1,4 +1,4 @@
-"""Random numbers under ``vmap``, as torch/csrc's BatchRulesRandomness.cpp of PyTorch draws them.
+"""Random numbers under ``vmap``, drawn as in PyTorch's ATen/functorch/BatchRulesRandomness.cpp.
 
 ``randomness="different"`` draws the numbers of all samples in one call. ``"same"`` draws one sample's numbers.
 """
@@ -112,7 +112,10 @@ def refuse_out(function: Drawing) -> Drawing:
 
 
 def of_parameters(function: Drawing) -> Drawing:
-    """Return a function of tensors of parameters that draws for samples: the parameters of all samples are passed at once."""
+    """Return ``function``, which draws numbers for tensors of parameters, in a form that works under ``vmap`` too.
+
+    Under ``vmap`` the function gets the parameters of all samples at once.
+    """
     @functools.wraps(function)
     def drawing(*args: Any, **kw: Any) -> Any:
         if not _running.levels:

@@ -163,7 +163,11 @@ def _forgotten(t: Tensor) -> Tensor:
 
 
 def _views(c: Call, flat, shown: list[tuple[Any, tuple, int, bool]]) -> list[Tensor]:
-    """Return the views of the base. Views of host memory read it when they are used; other views get their value now."""
+    """Return the views of the base.
+
+    Views of host memory, and views that read the whole storage (``through_storage``), get a value when they are used. Other
+    views get their value now.
+    """
     base = flat[0]
     if c.op.through_storage:
         try:
@@ -232,9 +236,10 @@ def view_of(base: Tensor, aval, stride: tuple, offset: int, in_order: bool, valu
 
 
 def row_of(t: Tensor, rows: tuple, i: int) -> Tensor | None:
-    """Return ``t[i]`` if ``t`` shows a whole storage whose row geometry is known, else None. This is faster than ``view_of``.
+    """Return ``t[i]`` faster than ``view_of``; None if ``t`` is a view, requires grad, or has no computed value.
 
-    The row's value is computed when it is used. Stacking rows to a batch never needs it.
+    ``rows`` is (aval of the storage, number of rows, aval of a row, strides of a row, elements between the starts of rows). The
+    row's value is computed when it is used. Stacking rows to a batch never needs it.
     """
     aval, n, shown, inner, apart = rows
     s = t._storage

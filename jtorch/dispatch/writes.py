@@ -87,7 +87,7 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
 
 
 def _update(c: Call, flat, target: Tensor) -> Tensor:
-    """Do the work of ``call_inplace`` for a plain target (``_is_plain``), without checks and history."""
+    """Write the result of ``c`` into ``target``, a plain one (``_is_plain``), without history and without checks of memory."""
     if c.op.out.takes_dtype:
         c = computing_in(c, target.dtype)
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]

@@ -1,5 +1,5 @@
-/* Draws words of MT19937 from the state that NumPy keeps, and swaps elements of arrays. NumPy's integers() gives the same words,
-   but slower.
+/* Draws words of MT19937 from the state that NumPy keeps, and swaps elements of arrays. NumPy's integers() gives the same
+   words, but slower.
 
    The recurrence and the constants are those of M. Matsumoto, T. Nishimura, "Mersenne Twister" (1998). */
 

@@ -125,7 +125,7 @@ def statistics(x: jax.Array, axes: tuple[int, ...], eps: float, correction: int)
 
 def tangent(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: formulas.Affine, dx: jax.Array, dweight: formulas.Affine,
             dbias: formulas.Affine, axes: tuple[int, ...]) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return ``_normal_formulas.tangent``, computed by the handlers."""
+    """Return ``_normal_formulas.tangent``, computed by its formula. A handler computes the transpose, which backward uses."""
     weight = jnp.ones_like(mean) if weight is None else weight
     dweight, dbias = (jnp.zeros_like(mean) if d is None else d for d in (dweight, dbias))
     mean, scale, weight, dweight, dbias = (v.reshape(-1) for v in (mean, scale, weight, dweight, dbias))

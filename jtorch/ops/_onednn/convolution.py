@@ -55,7 +55,7 @@ class Geometry(NamedTuple):
 
 
 def takes(x: jax.Array, geometry: Geometry) -> bool:
-    """Return whether convolutions of this geometry, of ``x``'s dtype, are for oneDNN: it is loaded, and they have enough work."""
+    """Return whether oneDNN may compute convolutions of this geometry and of ``x``'s dtype. XLA is faster at small ones."""
     if x.dtype != np.float32 or is_spread() or is_portable() or library.version() is None:
         return False
     pads = [n for pair in geometry.config.padding for n in pair]
@@ -141,7 +141,10 @@ ad.defbilinear(_primitive, _transposed(0), _transposed(1))
 
 def _batched(arrays: Sequence[jax.Array], dims: Sequence[int | None], *, kind: int, geometry: Geometry,
              formula: Formula) -> tuple[jax.Array, int]:
-    """Return a batch of convolutions: one convolution of more images if the filters are shared, else the formula's batching."""
+    """Return a batch of convolutions: one convolution of more images if all have the same filters, else the formula's batching.
+
+    A batch of gradients of the filters always uses the formula.
+    """
     rule = functools.partial(_by_formula, kind=kind, geometry=geometry, formula=formula)
     images, filters = (0, 1) if kind == RESULT else (1, 0)
     along = dims[images]

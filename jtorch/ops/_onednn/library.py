@@ -37,7 +37,7 @@ def version() -> str | None:
 
 
 def is_quick(numbers: np.ndarray) -> bool:
-    """Return whether oneDNN has an optimized kernel on this processor for ``Geometry.numbers`` (see ``convolution.cc``)."""
+    """Return whether oneDNN, or ``filters.cc``, has an optimized kernel on this processor for ``Geometry.numbers``."""
     return bool(_library().jtorch_onednn_is_quick(numbers.ctypes.data))
 
 
@@ -95,7 +95,7 @@ def use_threads(n: int) -> None:
 
 @once
 def _library() -> Any:
-    """Load oneDNN and the library that calls it. Return the library, or None if one of them is missing."""
+    """Load oneDNN and the library that calls it. Return that library; None if one is missing, unloadable or turned off."""
     if not ONEDNN:
         return None
     built, installed = _built(), _installed()

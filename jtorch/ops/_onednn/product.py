@@ -16,7 +16,9 @@ from jax.extend.mlir.dialects import stablehlo
 from jtorch.ops._onednn import library
 
 LEAST_SIZE = 4          # Rows and columns. XLA is as fast for matrix-vector products.
-LEAST = 1_000_000       # Multiplications and additions of all products of a batch. Below this number XLA is as fast.
+# Multiplications and additions of all products of a batch, or of each product if one thread computes them. Below this number
+# XLA is as fast.
+LEAST = 1_000_000
 LEAST_OF_ONE = 100_000  # Multiplications and additions of each product of a batch. Below this number XLA is as fast.
 # Upper limit for the multiplications and additions of each product of a program that runs while its caller continues. Above the
 # limit XLA's own product uses the cores that the caller leaves free.
@@ -144,7 +146,7 @@ def _give_one(operation: Any, spreads: bool, beside: bool) -> None:
 
 
 def _sides(operation: Any) -> list[Side]:
-    """Return the two sides of a float32 product, or an empty list for other products."""
+    """Return the two sides of a float32 product; an empty list for other products, or if a side would have to be copied."""
     types = [ir.RankedTensorType(value.type) for value in (*operation.operands, *operation.results)]
     numbers = stablehlo.DotDimensionNumbers(operation.attributes["dot_dimension_numbers"])
     several = [list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)]
@@ -165,7 +167,7 @@ def _order(owner: Any) -> list[int] | None:
 
 
 def _transpositions(result: Any, batch: int) -> list[Any]:
-    """Return the transpositions of a batched result that keep the batch dimensions. XLA needs none of them."""
+    """Return the transpositions of a product's result that keep the batch dimensions. XLA fuses these into its own products."""
     users = [use.owner.operation for use in result.uses]
     return [user for user in users if (order := _order(user)) is not None and order[:batch] == list(range(batch))]
 
