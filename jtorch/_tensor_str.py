@@ -100,7 +100,7 @@ def _whole(v: float) -> str:
 
 
 def _float_cell(values: list[float]) -> tuple[Cell, int]:
-    """Return a function that formats one float of ``values``, and the width; both ignore zeros, infinities and nans."""
+    """Return a function that formats one float of ``values``, and the width. Zeros, infinities and nans do not affect them."""
     telling = [v for v in values if v != 0 and math.isfinite(v)]
     spec = _float_spec(telling) if telling else "i"
     if spec == "i":

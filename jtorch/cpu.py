@@ -44,7 +44,7 @@ def get_capabilities() -> Mapping[str, bool | str]:
 
 
 def synchronize(device: Any = None) -> None:
-    """Run all deferred calls. See torch.cpu.synchronize."""
+    """Run all deferred calls and wait until they are done. See torch.cpu.synchronize."""
     engine.synchronize()
 
 

@@ -97,7 +97,7 @@ _OF_PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
 def of_python_kind(kind: str) -> dtype | None:
-    """Return the dtype that torch.tensor gives to numbers of a NumPy kind, such as ``f``; None if it depends on the values."""
+    """Return the dtype that torch.tensor gives to numbers of a NumPy kind, such as ``f``; None for kinds without a default."""
     if kind == "f":
         return _Default.dtype
     return _Default.dtype.to_complex() if kind == "c" else {"b": bool_, "i": int64}.get(kind)

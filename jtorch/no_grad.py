@@ -92,7 +92,7 @@ class _Context:
         return wrapped
 
     def _wrap_generator(self, func):
-        """Wrap a generator function so that each resumption runs in the mode and the code between them does not."""
+        """Wrap a generator function so that its code runs in the mode, and the caller's code between resumptions does not."""
         @functools.wraps(func)
         def wrapped(*args, **kwargs):
             gen = func(*args, **kwargs)

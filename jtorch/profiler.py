@@ -35,7 +35,7 @@ class ProfilerAction(Enum):
 
 
 class ProfilerActivity(Enum):
-    """The activities that a profiler can record; JAX records those of the devices it has.
+    """The activities that a profiler can record: calls on the CPU, and work on a GPU, which JAX records.
 
     See torch.profiler.ProfilerActivity.
     """
@@ -55,7 +55,7 @@ def supported_activities() -> set[ProfilerActivity]:
 
 
 def kineto_available() -> bool:
-    """Return False, since JAX records the events. See torch.profiler.kineto_available."""
+    """Return False: jtorch's engine and JAX record the events, not Kineto. See torch.profiler.kineto_available."""
     return False
 
 

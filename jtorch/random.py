@@ -145,7 +145,7 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
 
 def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, given: Generator | None, host: Callable,
            accelerator: Callable) -> Value:
-    """Return a value drawn by ``host(stream)`` on the CPU and by ``accelerator(key)`` elsewhere."""
+    """Return a value drawn by ``host(stream)`` for a CPU, and by ``accelerator(key)`` for an accelerator."""
     sample_random.refuse()
     check.storable(shape, dtype.np)
     aval = engine.aval_of(shape, dtype.np, place)
@@ -190,7 +190,7 @@ def _check_out(out: Tensor, name: str, dtype: dtypes.dtype | None = None, source
 
 
 def _fill(out: Tensor, shape: tuple[int, ...], fill: Callable[[Tensor], Tensor]) -> Tensor:
-    """Resize ``out`` and fill it in its memory order. If ``fill`` raises, ``out`` is unchanged."""
+    """Fill ``out`` in its memory order. If its shape differs, resize it first. If ``fill`` raises, the size stays."""
     if tuple(out.shape) == shape:
         return fill(out)
     made = fill(from_host(np.zeros(shape, out.dtype.np), out.device))

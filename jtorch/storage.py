@@ -122,7 +122,7 @@ class Storage:
         self.host, self.value = array, None
 
     def give_form(self, aval: Aval) -> None:
-        """Reinterpret the bytes with another dtype and shape if that needs no copy. No tensor may show the whole storage yet."""
+        """Reinterpret the bytes with another dtype and shape if no copy is needed. No tensor may show the whole storage yet."""
         if self.host is not None:
             self.host = self.host.view(aval.np)
         elif aval.device.type == "meta":
@@ -376,9 +376,10 @@ def show(t: Tensor, s: Storage, view: View | None) -> None:
 
 
 def write_part(t: Tensor, part: tuple[Aval, tuple[int, ...], int], value: Value | np.ndarray) -> bool:
-    """Write to a part (aval, strides, offset) of the tensor's storage, which autograd does not track.
+    """Write to a part (aval, strides, offset) of the tensor's storage. Autograd does not track the write.
 
-    An array is a number, written at once or to one element. Return False, and change nothing, if another function has to write.
+    An array as ``value`` holds a single number. NumPy writes the number at once if it can; else the part must be one element on
+    the CPU. Return False, and write nothing, if another function has to write.
     """
     s = t._storage
     if s.host is not None or s.order is not None or s.saved or s.has_separate_version or s.aval.traced or aval_of(t).traced \
@@ -495,7 +496,7 @@ def resize_memory(s: Storage, nbytes: int) -> None:
 
 
 def _exchange(s: Storage, nbytes: int, others: list) -> None:
-    """Replace a storage's memory by memory of another size. It becomes bytes if the size is no multiple of the itemsize."""
+    """Replace a storage's memory by memory of another size. Its elements become bytes if the size is no multiple of theirs."""
     value = s.content()
     engine.read(value)
     flat = out_of_memory.allocated(np.zeros, nbytes, np.uint8)

@@ -65,7 +65,7 @@ class Tensor(Bound):
     _view_op: Any = None                # a view of another dtype: (its node's name, its call on the base, an earlier view's call)
     _made_as: Any = None                # a view's geometry before it got other memory; nodes made later use this geometry
     _through: tuple = ()                # bases of the replayed views (see ``ViewRule``) on the way to the base, nearest first
-    _asked_by_all = True                # True if hand-written functions, too, call the __torch_function__ of a subclass
+    _asked_by_all = True                # True if hand-written functions also call the __torch_function__ of a subclass
     _tangents: Any = None               # a dual tensor's tangents, by level
     _creation: str | None = None        # the mode in which a view was made, if PyTorch restricts writes to such views
     _kept_hooks: dict | None = None     # hooks that stayed when the tensor got another node; new hooks are added to them
@@ -407,7 +407,7 @@ class Tensor(Bound):
         return array.astype(np.float32).tolist() if array.dtype.kind == "V" else array.tolist()
 
     def _numpy_copy(self) -> np.ndarray:
-        """Return the elements in a NumPy array that shares no memory with the tensor."""
+        """Return the elements as a NumPy array that later writes to the tensor do not change. Nobody may write to the array."""
         if self._storage.host is not None and not storage.aval_of(self).traced:
             return self._storage.host_view(self._view).copy()
         value = value_of(self)
@@ -452,7 +452,7 @@ class Tensor(Bound):
         return from_host(np.array(array.astype(np.uint8) if array.dtype == bool else array))      # PyTorch returns uint8 too
 
     def jax(self):
-        """Return the elements as a ``jax.Array`` (immutable, as they are now), without a copy."""
+        """Return the elements, as they are now, as an immutable ``jax.Array``. Only elements that NumPy holds are copied."""
         value = value_of(self)
         if value.aval.traced:
             return batched.traced(value)

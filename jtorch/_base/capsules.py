@@ -62,7 +62,7 @@ def imported(capsule: Any) -> np.ndarray:
 
 
 def _writable(array: np.ndarray) -> np.ndarray:
-    """Return a writable view. NumPy makes read-only arrays of old capsules, which do not say whether their memory is writable."""
+    """Return a writable view. NumPy makes read-only arrays of old capsules, which do not say whether memory is writable."""
     if array.flags.writeable or not array.size:
         return array
     length = sum([(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]) + array.itemsize

@@ -1,7 +1,7 @@
 """All private names of JAX and jaxlib that jtorch uses, apart from two programs that run without jtorch.
 
-The two are ``engine/compile_server.py`` and ``distributed/coordinator.py``. Another JAX may lack a name. Some functions say what
-they return then, and the others raise ImportError or AttributeError. The names were checked with JAX 0.10.
+The two are ``engine/compile_server.py`` and ``distributed/coordinator.py``. Another JAX may lack a name. Some functions say
+what they return then, and the others raise ImportError or AttributeError. The names were checked with JAX 0.10.
 ``tests/structure/test_jax_private.py`` looks for each name in the JAX that is installed.
 """
 from __future__ import annotations

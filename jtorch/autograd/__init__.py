@@ -31,7 +31,7 @@ def __getattr__(name: str) -> _Any:
 
 
 def _profiler_enabled() -> bool:
-    """Return False, since JAX does the tracing; ``torch.profiler`` controls it."""
+    """Return False: the legacy profiler never runs. ``torch.profiler`` does not use it."""
     return False
 
 

@@ -1,6 +1,6 @@
 """Conversion of tensors to the arrays that collectives send, and back.
 
-They are NumPy arrays for the backends of the CPU. With "nccl" they are JAX arrays on the rank's GPU, and are not copied.
+The arrays are NumPy arrays for the backends of the CPU. With "nccl" they are JAX arrays on the rank's GPU, and are not copied.
 """
 from __future__ import annotations
 

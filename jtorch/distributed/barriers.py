@@ -1,4 +1,4 @@
-"""Barriers, and the one that names the ranks that are missing. See torch.distributed.barrier."""
+"""The barrier, and the monitored barrier, which names the missing ranks. See torch.distributed.barrier."""
 from __future__ import annotations
 
 import time

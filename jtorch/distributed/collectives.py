@@ -78,9 +78,10 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
     """Replace a tensor by its reduction over all ranks. See torch.distributed.all_reduce.
 
     Args:
-        tensor: a CPU tensor of any shape, the same shape and dtype on all ranks. Sparse tensors can be summed.
-        op: the reduction: ``ReduceOp.SUM``, ``PRODUCT``, ``MIN``, ``MAX``, or ``BAND``, ``BOR``, ``BXOR`` of integers and
-            bools.
+        tensor: a tensor of any shape, the same shape and dtype on all ranks. Its device must have a backend in the group.
+            With "gloo" sparse tensors can be summed.
+        op: the reduction: ``ReduceOp.SUM``, ``PRODUCT``, ``MIN`` or ``MAX``. With "gloo" also ``BAND``, ``BOR`` and ``BXOR``
+            of integers and bools; with "nccl" also ``AVG``.
         group: the ranks; all, if None.
         async_op: whether to return a Work at once.
 
@@ -117,7 +118,7 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
     """Replace a tensor by that of rank ``src``. See torch.distributed.broadcast.
 
     Args:
-        tensor: a CPU tensor of any shape and dtype, the same on all ranks; ranks other than ``src`` write to it.
+        tensor: a tensor of any shape and dtype, the same on all ranks. It is written to on ranks other than ``src``.
         src: the global rank that sends.
         group: the ranks; all, if None.
         async_op: whether to return a Work at once.
@@ -151,7 +152,7 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
     """Replace the tensor of rank ``dst`` by the reduction over all ranks. See torch.distributed.reduce.
 
     Args:
-        tensor: a CPU tensor of any shape, the same shape and dtype on all ranks; rank ``dst`` writes to it.
+        tensor: a tensor of any shape, the same shape and dtype on all ranks. It is written to on rank ``dst``.
         dst: the global rank that receives.
         op: the reduction.
         group: the ranks; all, if None.
@@ -199,8 +200,8 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
         A Work if ``async_op``, else None.
 
     Raises:
-        RuntimeError: a list of another length than the group has ranks.
-        ValueError: tensors of another dtype or shape.
+        RuntimeError: a list of another length than the group has ranks, or tensors of another shape.
+        ValueError: tensors of another dtype.
         DistBackendError: a rank calls another collective, does not come in time, or has ended.
 
     >>> dist = torch.distributed
@@ -356,8 +357,9 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
 
 def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None,
                    async_op: bool = False) -> Work | None:
-    """Reduce lists of tensors over the ranks, and give each rank the result at its place. See
-    torch.distributed.reduce_scatter.
+    """Reduce lists of tensors over the ranks, and give each rank the result at its place in the list.
+
+    See torch.distributed.reduce_scatter.
 
     Args:
         output: the tensor that receives this rank's result.
@@ -370,7 +372,7 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
         A Work if ``async_op``, else None.
 
     Raises:
-        ValueError: the reduction does not take this dtype.
+        ValueError: sizes that do not fit, or a reduction that does not take this dtype.
         DistBackendError: a rank calls another collective, does not come in time, or has ended.
 
     >>> dist = torch.distributed

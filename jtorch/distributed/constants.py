@@ -5,4 +5,4 @@ from jtorch.distributed.groups import default_pg_timeout
 
 __all__ = ["default_pg_nccl_timeout", "default_pg_timeout"]
 
-default_pg_nccl_timeout = None      # NCCL is not built.
+default_pg_nccl_timeout = None      # All backends have the same default timeout, default_pg_timeout.

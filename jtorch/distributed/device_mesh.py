@@ -23,11 +23,12 @@ class DeviceMesh:
     """The ranks of a job as an array, with a process group along each dimension. See
     torch.distributed.device_mesh.DeviceMesh.
 
-    In a process that has joined no job, and that no launcher has started, the mesh consists of this process's devices.
+    In a process that has joined no job, and that no launcher has started, the mesh consists of this process's devices. In a job
+    with the backend "xla" it consists of the devices of all processes.
 
     Args:
-        device_type: the type of the devices: ``"cpu"``, or another type for a mesh of this process's devices.
-        mesh: the ranks, or the numbers of this process's devices, as nested lists or an integer tensor.
+        device_type: the type of the devices, such as ``"cpu"`` or ``"cuda"``.
+        mesh: the ranks, or the numbers of the devices, as nested lists or an integer tensor.
         mesh_dim_names: a name for each dimension.
 
     Raises:
@@ -57,11 +58,11 @@ class DeviceMesh:
         self._flattened: dict[str, DeviceMesh] = {}
         self._coordinate: tuple[int, ...] | None = None
         self._groups = None
-        self._own: Any = None       # JAX's mesh, if the mesh consists of this process's devices.
+        self._own: Any = None       # JAX's mesh, if the mesh consists of devices that XLA's programs span.
         self._axes: tuple[tuple[str, ...], ...] = ()        # The axes of JAX's mesh that make up each dimension.
 
     def _set_own(self, mesh: Any, axes: tuple[tuple[str, ...], ...] = ()) -> None:
-        """Set JAX's mesh of this process's devices, and the axes of it that make up each dimension."""
+        """Set JAX's mesh, and the axes of it that make up each dimension."""
         self._own, self._axes = mesh, axes or tuple([(name,) for name in mesh.axis_names])
         self._place()
 

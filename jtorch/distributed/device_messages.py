@@ -110,7 +110,7 @@ class Messages:
             raise DistBackendError(f"[Rank {self._rank}] Connection closed by peer: rank {peer} has ended ({error})") from None
 
     def _step(self, until: float) -> bool:
-        """Move messages that both sides have posted, and return whether there was one."""
+        """Move messages that both ranks have posted, and return whether there was one."""
         moved = False
         for peer in self._peers():
             while (link := self._link(peer)) is not None and link.poll(0):

@@ -1,6 +1,6 @@
 """The methods of a ProcessGroup: its collectives, each of which returns a Work and takes group ranks.
 
-Communication hooks and libraries call them; programs call the functions of torch.distributed.
+Communication hooks and libraries call these methods; programs call the functions of torch.distributed.
 """
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def broadcast_object_list(object_list: list, src: int | None = None, group: Any 
 
     Args:
         object_list: the list, of the same length on all ranks.
-        src: the global rank that sends.
+        src: the global rank that sends; 0, if neither it nor ``group_src`` is given.
         group: the ranks; all, if None.
         device: accepted and ignored.
         group_src: the sender's rank in the group, in place of ``src``.

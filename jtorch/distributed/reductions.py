@@ -79,6 +79,6 @@ def _body_with_nccl(op: RedOpType, dtype: np.dtype) -> str:
 
 
 def check_complex(op: Any, dtype: Any) -> None:
-    """Raise ValueError if complex numbers are reduced by anything but a sum."""
+    """Raise ValueError if complex numbers are reduced by anything but a sum or a mean."""
     if dtype.is_complex and op.name not in ("SUM", "AVG", "PREMUL_SUM"):
         raise ValueError(f"all_reduce does not support {op} on complex tensors")

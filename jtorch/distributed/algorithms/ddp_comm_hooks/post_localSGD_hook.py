@@ -38,7 +38,10 @@ class PostLocalSGDState:
 
 
 def post_localSGD_hook(state: PostLocalSGDState, bucket: Any) -> Any:
-    """Return the mean of a bucket over all ranks, or over the subgroup in the second phase. See PyTorch's hook of this name."""
+    """Return the mean of a bucket over ``state.process_group``, or over the subgroup in the second phase.
+
+    With ``post_local_gradient_allreduce=False`` the second phase returns the bucket unchanged. See PyTorch's hook of this name.
+    """
     if state.iter < state.start_localSGD_iter:
         state.maybe_increase_iter(bucket)
         return allreduce_hook(state.process_group, bucket)
