@@ -24,7 +24,7 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None, pla
     """Distribute a tensor over a mesh. See torch.distributed.tensor.distribute_tensor.
 
     Args:
-        tensor: a leaf tensor. Of several processes, the first rank's along each dimension of the mesh is used.
+        tensor: a leaf tensor. ``src_data_rank`` says which rank's tensor is used.
         device_mesh: the mesh; the current one, if None.
         placements: one placement for each dimension of the mesh; replicated on all, if None.
         src_data_rank: the rank along each dimension whose tensor is used; None if each rank uses its own.
@@ -153,14 +153,14 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = strided
 
 def rand(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = strided,
          device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """Return a DTensor of uniform random numbers in [0, 1), the same numbers as one process would draw."""
+    """Return a DTensor of uniform random numbers in [0, 1): those that one process draws, if all ranks have the same seed."""
     return _made(lambda s, on: random.rand(s, dtype=dtype, device=on), _size(size), requires_grad, layout, device_mesh,
                  placements, True)
 
 
 def randn(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = strided,
           device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
-    """Return a DTensor of normal random numbers, the same numbers as one process would draw."""
+    """Return a DTensor of normal random numbers: those that one process draws, if all ranks have the same seed."""
     return _made(lambda s, on: random.randn(s, dtype=dtype, device=on), _size(size), requires_grad, layout, device_mesh,
                  placements, True)
 

@@ -38,7 +38,7 @@ runner: dict[str, Callable] = {}
 class DTensor(Tensor):
     """A tensor that is sharded over the ranks of a mesh. See torch.distributed.tensor.DTensor.
 
-    ``distribute_tensor``, ``DTensor.from_local`` and functions of DTensors make them.
+    ``distribute_tensor``, ``DTensor.from_local`` and functions of DTensors make DTensors.
 
     >>> from jtorch.distributed.tensor import Shard
     >>> mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
@@ -49,7 +49,7 @@ class DTensor(Tensor):
     """
 
     _spec: Layout
-    _asked_by_all = False       # ``wrapped`` intercepts hand-written functions; this definition does not
+    _asked_by_all = False       # ``wrapped`` makes hand-written functions call __torch_function__, once there is a DTensor.
 
     @classmethod
     def __torch_function__(cls, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:
@@ -326,8 +326,9 @@ def _rebuilt(local: Tensor, spec: Layout, is_parameter: bool, requires_grad: boo
 
 
 def wrapped(local: Tensor, spec: Layout) -> Any:
-    """Turn ``local``, a tensor without other references, into a DTensor. The first call makes handwritten functions dispatch
-    DTensors.
+    """Turn ``local``, a tensor without other references, into a DTensor.
+
+    The first call makes hand-written functions call ``__torch_function__`` too.
     """
     if not runner:
         importlib.import_module("jtorch._parallel.calls")
@@ -344,8 +345,9 @@ def on_devices_of(mesh: DeviceMesh, t: Tensor) -> Tensor:
 
 
 def _from_local_on_devices(t: Tensor, mesh: DeviceMesh, placements: Placements) -> DTensor:
-    """Return what ``from_local`` gives for a mesh that XLA's programs span. In one process only replicated placements are
-    defined.
+    """Return what ``from_local`` gives for a mesh that XLA's programs span.
+
+    If the mesh has one process's devices, NotImplementedError for placements that are not replicated.
     """
     if mesh._own.is_multi_process:
         return importlib.import_module("jtorch._parallel.spmd.process_parts").from_part(t, mesh, placements)

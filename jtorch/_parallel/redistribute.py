@@ -1,7 +1,7 @@
 """Collectives on a tensor's shards with gradients, and redistribution by them.
 
-The gradient of a shard has the shard's placement, and each term of a Partial tensor has the gradient of the sum. So every
-collective here has one that carries the gradient back.
+The gradient of a shard has the shard's placement, and each term of a Partial tensor has the gradient of the sum. So the
+backward of a collective here is another collective, or needs none.
 """
 from __future__ import annotations
 

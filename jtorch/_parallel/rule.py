@@ -46,7 +46,10 @@ class Rule:
 
 @dataclass
 class Chosen:
-    """The chosen placements of arguments and results, and the mesh dimensions on which replicated arguments enter shards."""
+    """The chosen placements of arguments and results.
+
+    ``entered`` has for each argument the mesh dimensions on which it is replicated although the op is split.
+    """
 
     ins: list[Placements]
     outs: list[Placements]

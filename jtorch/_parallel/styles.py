@@ -34,7 +34,10 @@ def distributed_once(module: Module) -> None:
 
 
 def _prepare_input(x: Any, mesh: DeviceMesh, layouts: tuple, wanted: tuple) -> DTensor:
-    """Return an input as a DTensor with the placements ``wanted``. With one process, a plain tensor is the whole input."""
+    """Return an input as a DTensor with the placements ``wanted``.
+
+    On a mesh that XLA's programs span, a plain tensor is the whole input. On other meshes it is this rank's shard.
+    """
     if mesh._own is not None:
         return distributed(x, mesh, wanted)
     made = x if isinstance(x, DTensor) else DTensor.from_local(x, mesh, layouts)
@@ -53,7 +56,7 @@ def _prepare_output(x: Any, mesh: DeviceMesh, layouts: tuple | None, local: bool
 
 
 def _local(x: DTensor, mesh: DeviceMesh) -> Any:
-    """Return this rank's shard. With one process, a tensor that is split stays a DTensor."""
+    """Return this rank's shard. On a mesh that XLA's programs span, a tensor that is split stays a DTensor."""
     if mesh._own is not None and not all(isinstance(p, Replicate) for p in x.placements):
         return x
     return x.to_local()

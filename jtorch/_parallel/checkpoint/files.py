@@ -127,7 +127,7 @@ class FileSystemReader:
 
 
 class _MetadataUnpickler(pickle.Unpickler):
-    """Unpickles the classes of PyTorch's metadata, and nothing else."""
+    """Unpickles the classes of PyTorch's metadata, and those of the values in it; UnpicklingError for others."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module in ("torch.distributed.checkpoint.metadata", "torch.distributed.checkpoint.filesystem"):

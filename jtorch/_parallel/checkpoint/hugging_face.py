@@ -46,8 +46,9 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         path: the folder.
         fqn_to_index_mapping: maps each tensor's name to the number of its file, from 1; one file for all, if None.
         thread_count, thread_count_consolidation: accepted and ignored.
-        save_distributed: whether each rank writes its own files; otherwise only one rank may have something to write.
-        enable_consolidation: whether the files become files of whole tensors; the ranks' files stay in ``sharded``.
+        save_distributed: whether each rank writes its own files; otherwise only the first rank may have something to write.
+        enable_consolidation: whether the ranks write to the folder ``sharded`` within ``path``. With ``save_distributed``,
+            files of whole tensors are made from these in ``path``.
 
     """
 

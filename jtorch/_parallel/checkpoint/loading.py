@@ -15,7 +15,10 @@ from jtorch.tensor import Tensor
 
 
 class DefaultLoadPlanner:
-    """Loads all entries of a state dict. See torch.distributed.checkpoint.DefaultLoadPlanner."""
+    """Loads all entries of a state dict; with ``allow_partial_load`` those that the checkpoint has.
+
+    See torch.distributed.checkpoint.DefaultLoadPlanner.
+    """
 
     def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True, allow_partial_load: bool = False):
         self.allow_partial_load = allow_partial_load

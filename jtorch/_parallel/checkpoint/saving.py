@@ -29,7 +29,10 @@ from jtorch.tensor import Tensor
 
 
 def chunk_of(t: Tensor) -> ChunkStorageMetadata:
-    """Return the shard of a tensor on this rank; the whole tensor, for a DTensor over this process's devices."""
+    """Return the place of this rank's shard in a tensor.
+
+    If XLA's programs span the tensor's mesh, this is the part of all devices of this process.
+    """
     if not isinstance(t, DTensor):
         return ChunkStorageMetadata(Size([0] * t.dim()), Size(t.shape))
     if t.device_mesh._own is not None:

@@ -80,7 +80,7 @@ class ShardedParameter:
 
     @property
     def dtype(self) -> Any:
-        """The dtype of the shard, which conversions of the module change."""
+        """The dtype of the tensor that the modules hold now. Conversions of the module change it."""
         return self.sharded.dtype
 
     def elements(self) -> int:

@@ -25,6 +25,9 @@ class OffloadPolicy:
 
 @dataclass
 class CPUOffloadPolicy(OffloadPolicy):
-    """A policy that keeps shards on the CPU, where they are in any case. See torch.distributed.fsdp.CPUOffloadPolicy."""
+    """A policy that keeps shards on the CPU. It is built only for meshes of CPUs, where it changes nothing.
+
+    See torch.distributed.fsdp.CPUOffloadPolicy.
+    """
 
     pin_memory: bool = True

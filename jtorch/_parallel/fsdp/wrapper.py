@@ -49,7 +49,10 @@ class BackwardPrefetch(enum.Enum):
 
 @dataclass
 class MixedPrecision:
-    """The dtypes of parameters in use and of the reduction of gradients. See torch.distributed.fsdp.MixedPrecision."""
+    """The dtypes of gathered parameters and of the reduction of gradients. See torch.distributed.fsdp.MixedPrecision.
+
+    The other fields are accepted and ignored.
+    """
 
     param_dtype: Any = None
     reduce_dtype: Any = None
@@ -61,7 +64,7 @@ class MixedPrecision:
 
 @dataclass
 class CPUOffload:
-    """Accepted: everything is on the CPU."""
+    """Accepted and ignored: parameters stay on the mesh's devices."""
 
     offload_params: bool = False
 
@@ -84,7 +87,7 @@ class FullyShardedDataParallel(Module):
         device_mesh: the ranks, as a mesh.
 
     Raises:
-        NotImplementedError: a strategy that is not built.
+        NotImplementedError: a strategy that is not built, or ``param_init_fn``.
 
     >>> net = FullyShardedDataParallel(net)     # doctest: +SKIP
 

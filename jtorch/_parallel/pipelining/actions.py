@@ -65,7 +65,7 @@ class _Action(NamedTuple):
 
     @property
     def is_compute_op(self) -> bool:
-        """Whether the action computes, rather than sending a message or changing parameters."""
+        """Whether the action is a forward or a backward. Others exchange messages, gather parameters or reduce gradients."""
         return self.computation_type in _COMPUTED
 
     @property
@@ -75,7 +75,7 @@ class _Action(NamedTuple):
 
     @staticmethod
     def from_str(action_string: str) -> _Action | None:
-        """Parse an action such as ``2F0`` or ``1UNSHARD``; return None for an empty text, and raise RuntimeError for others."""
+        """Parse an action such as ``2F0`` or ``1UNSHARD``; None for an empty text, RuntimeError for one that is no action."""
         text = action_string.strip()
         if not text:
             return None

@@ -208,7 +208,7 @@ def stage_backward_input(stage_outputs_or_loss: Sequence[Tensor], output_grads: 
 
 def stage_backward_weight(weights: Iterator[Parameter], param_groups: list[dict[str, Any]],
                           retain_graph: bool = False) -> tuple[Tensor | None, ...]:
-    """Accumulate the gradients of parameters from what ``stage_backward_input`` kept; return the gradients before."""
+    """Accumulate the gradients of parameters from what ``stage_backward_input`` kept; return the parameters' old gradients."""
     listed = list(weights)
     before = tuple([w.grad for w in listed])
     by_node = {node: w for w in listed if (node := _node_of(w)) is not None}

@@ -27,7 +27,10 @@ _FIRST = {FULL_BACKWARD: (FORWARD, "Full Backward", "Forward"), BACKWARD_INPUT: 
 
 
 def _validate_schedule(actions: Order, pp_group_size: int, num_stages: int, num_microbatches: int) -> dict[int, int]:
-    """Map each stage to its rank; AssertionError if a rank, a microbatch or the input of a backward is missing."""
+    """Map each stage to its rank.
+
+    AssertionError if a rank or a microbatch is missing, a backward has no forward before it, or two ranks run one stage.
+    """
     if len(actions) != pp_group_size:
         raise AssertionError(f"Schedule has incorrect number of ranks - expected {pp_group_size}, actual {len(actions)}")
     for rank in range(pp_group_size):

@@ -41,7 +41,7 @@ class ScheduleLoopedBFS(_Ordered):
 
 
 class _Rounds(_Ordered):
-    """A schedule whose microbatches come in rounds; ValueError if they do not divide."""
+    """A schedule whose microbatches come in rounds; ValueError if the rounds cannot have equally many."""
 
     _what = ""
 
@@ -85,7 +85,10 @@ class _V(_Ordered):
 
 
 class ScheduleZBVZeroBubble(_V):
-    """Runs a V without bubbles if all parts take equally long. See torch.distributed.pipelining.ScheduleZBVZeroBubble."""
+    """Runs stages in a V, without waiting times if all parts take equally long.
+
+    See torch.distributed.pipelining.ScheduleZBVZeroBubble.
+    """
 
     def _order(self) -> Order:
         self._two()
@@ -93,7 +96,7 @@ class ScheduleZBVZeroBubble(_V):
 
 
 class ScheduleDualPipeV(_V):
-    """Runs a V in which forwards and backwards overlap. See torch.distributed.pipelining.ScheduleDualPipeV."""
+    """Runs stages in a V, with forwards that overlap with backwards. See torch.distributed.pipelining.ScheduleDualPipeV."""
 
     def _order(self) -> Order:
         self._two()

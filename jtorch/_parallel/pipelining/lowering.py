@@ -120,7 +120,7 @@ class _Messages:
 
 def _add_send_recv(compute_actions: dict[int, list[_Action]], stage_to_rank: Callable[[int], int],
                    num_stages: int) -> dict[int, list[_Action]]:
-    """Insert messages: a stage receives where another has sent, so that ranks do not deadlock.
+    """Insert messages. A send and its receive are added to the two ranks' actions together, so that ranks do not deadlock.
 
     ``compute_actions`` is emptied. AssertionError if the inputs of an action never arrive.
     """

@@ -81,7 +81,10 @@ class _PipelineSchedule(ABC):
 
     def _initialize(self, args: tuple[Any, ...], kwargs: dict[str, Any], target: Any,
                     loss_kwargs: dict[str, Any] | None = None) -> bool:
-        """Prepare the stages once for steps with a backward and once for those without; return whether anything was done."""
+        """Prepare the stages in the first step, and when steps with a backward follow steps without or the other way round.
+
+        Return whether anything was done.
+        """
         if self._forward_initialized and self._has_backward == self._backward_initialized:
             return False
         self._agree()

@@ -66,7 +66,7 @@ class PipelineScheduleSingle(_PipelineSchedule):
 
 
 class _ScheduleForwardOnly(PipelineScheduleSingle):
-    """Runs forwards only; RuntimeError if a loss is given."""
+    """Runs forwards only; RuntimeError if a step is given targets or a list for losses."""
 
     def _turns(self) -> list[tuple[_ComputationType, int]]:
         return [(FORWARD, i) for i in range(self._n_microbatches)]

@@ -166,7 +166,10 @@ class _PipelineStageBase(_Transfers, ABC):
         return found
 
     def backward_weight_one_chunk(self, bwd_chunk_id: int, last_backward: bool = False) -> None:
-        """Compute the weight gradients that ``backward_one_chunk(full_backward=False)`` left out; AssertionError without it."""
+        """Compute the weight gradients that ``backward_one_chunk(full_backward=False)`` left out.
+
+        AssertionError if it has not run for this microbatch.
+        """
         if not self.has_backward:
             return
         if bwd_chunk_id not in self.dw_runner:

@@ -1,4 +1,4 @@
-"""Random numbers, which each rank draws for its own shard as PyTorch does on CPUs, and tensors like others."""
+"""Functions that draw random numbers, where each rank draws for its own shard as in PyTorch on CPUs, and ``new_zeros`` etc."""
 from __future__ import annotations
 
 from typing import Any

@@ -34,7 +34,10 @@ def reduction(func: Any, args: tuple, kwargs: dict) -> Rule:
 
 
 def _kind(name: str, x: DTensor) -> str | None:
-    """Return the reduction that combines the ranks' results of an op; None if it has no gradient, but ``x`` needs one."""
+    """Return the reduction that combines the ranks' results of an op.
+
+    None if ``x`` needs a gradient and the reduction is no sum or mean: the gradients of others are not built.
+    """
     kind = _SUMS[name]
     return kind if kind in ("sum", "avg") or not (x.requires_grad and is_grad_enabled()) else None
 

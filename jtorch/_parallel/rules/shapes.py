@@ -65,7 +65,7 @@ def embedding(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @handler("embedding")
 def embedding_of_rows(func: Any, args: tuple, kwargs: dict) -> Any:
-    """Look up an embedding whose rows are split: each rank looks up its own rows."""
+    """Look up an embedding whose rows are split: each rank looks up its own rows, and the result is the sum over ranks."""
     index, weight = argument(args, kwargs, 0, "input"), argument(args, kwargs, 1, "weight")
     split = isinstance(weight, DTensor) and isinstance(index, DTensor) and [
         i for i, p in enumerate(weight._spec.placements) if p == Shard(0)]

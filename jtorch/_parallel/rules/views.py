@@ -209,7 +209,7 @@ def along_a_dim(func: Any, args: tuple, kwargs: dict) -> Rule | None:
 
 @rule("getitem")
 def getitem(func: Any, args: tuple, kwargs: dict) -> Rule | None:
-    """Return the rule of indexing by integers, slices, None and ``...``; dims that are sliced are not split."""
+    """Return the rule of indexing by integers, slices, None and ``...``. Only dims whose index is ``:`` can be split."""
     x, index = args[0], args[1] if isinstance(args[1], tuple) else (args[1],)
     if any(isinstance(i, (Tensor, list, bool)) for i in index):
         return None

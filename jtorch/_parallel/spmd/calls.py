@@ -1,4 +1,4 @@
-"""Calls of functions with DTensors on this process's devices: they run on sharded arrays, which XLA partitions."""
+"""Calls of functions with DTensors on a mesh that XLA's programs span: they run on sharded arrays, which XLA partitions."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _TO = {"to", "cpu", "cuda"}
 
 
 def run(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """Run a function with DTensors of this process's devices among its arguments."""
+    """Run a function with DTensors on a mesh that XLA's programs span among its arguments."""
     name = getattr(func, "__name__", "")
     if name in _OF_MEMORY:
         return _run_on_full_tensor(func, args, kwargs)

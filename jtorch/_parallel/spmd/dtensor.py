@@ -1,4 +1,4 @@
-"""A DTensor on a mesh of this process's devices: a whole tensor whose array JAX shards.
+"""A DTensor on a mesh that XLA's programs span: a whole tensor whose array JAX shards.
 
 So its sizes, memory, history and gradient are those of a tensor. Its placements are read from the array's sharding.
 """
@@ -24,7 +24,7 @@ _AS_TENSORS = ("shape size stride ndim dim ndimension numel nelement is_contiguo
 
 
 class SPMDTensor(DTensor):
-    """A DTensor whose shards are on this process's devices. See torch.distributed.tensor.DTensor."""
+    """A DTensor on a mesh that XLA's programs span. See torch.distributed.tensor.DTensor."""
 
     _mesh: DeviceMesh
 
@@ -87,10 +87,10 @@ class SPMDTensor(DTensor):
         part of this process's devices.
 
         Args:
-            grad_placements: the placements of the gradient that flows back.
+            grad_placements: accepted and ignored, unless they are Partial, which is not built in one process.
 
         Raises:
-            NotImplementedError: one process has all parts of a split tensor, or this process's parts are not side by side.
+            NotImplementedError: the tensor is split, and this process has all parts or its parts are not side by side.
 
         """
         if self._mesh._own.is_multi_process:
@@ -227,8 +227,9 @@ def _process_parts() -> Any:
 
 
 def wrapped(t: Tensor, mesh: DeviceMesh) -> Any:
-    """Turn ``t``, a tensor on a mesh without other references, into a DTensor. The first call makes handwritten functions
-    dispatch them.
+    """Turn ``t``, a tensor on a mesh without other references, into a DTensor.
+
+    The first call makes hand-written functions call ``__torch_function__`` too.
     """
     if not runner:
         importlib.import_module("jtorch._parallel.spmd.calls")
@@ -240,7 +241,7 @@ def wrapped(t: Tensor, mesh: DeviceMesh) -> Any:
 
 
 def distributed(t: Tensor, mesh: DeviceMesh, placements: Placements) -> SPMDTensor:
-    """Shard a plain tensor over this process's devices; gradients flow back to it."""
+    """Shard a plain tensor over a mesh that XLA's programs span; gradients flow back to it."""
     if isinstance(t, DTensor):
         return t.redistribute(mesh, placements)     # type: ignore[return-value]
     if t.is_meta:

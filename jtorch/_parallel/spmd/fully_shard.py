@@ -1,7 +1,7 @@
-"""fully_shard over this process's devices: parameters are sharded, and replicated for a module's forward.
+"""fully_shard on a mesh that XLA's programs span: parameters are sharded, and replicated for a module's forward.
 
-In one process a loss is that of the whole batch. So gradients equal those of one device, and nothing is averaged. XLA's
-partitioner inserts the gathers and reductions.
+The loss is that of the whole batch. So gradients equal those of one device, and nothing is averaged. XLA's partitioner inserts
+the gathers and reductions.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SPMDParameter(ShardedParameter):
         self.put(Parameter(distributed(given.detach(), mesh, placements), given.requires_grad))
 
     def whole(self, sharded: SPMDTensor, dtype: Any) -> Any:
-        """Return the parameter replicated over this mesh; the shards of tensor parallel layers stay."""
+        """Return the parameter replicated over this mesh. Splits over other mesh dimensions (tensor parallelism) stay."""
         everywhere = (Replicate(),) * self.mesh.ndim
         made = sharded._laid(spec_for(everywhere, self.mesh, sharded.shape, spec_of(sharded)), sharded._mesh)
         return made if dtype is None else made.to(dtype)      # type: ignore[attr-defined]

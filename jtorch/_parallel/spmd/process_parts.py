@@ -76,7 +76,7 @@ def _joined(part: Tensor, mesh: DeviceMesh, placements: Placements) -> Tensor:
 
 
 def _cut_out(t: Tensor, mesh: DeviceMesh, placements: Placements) -> Tensor:
-    """Return this process's part of a tensor on a mesh. All processes call this, if the tensor has other placements."""
+    """Return this process's part of a tensor on a mesh. If the tensor has other placements, all processes must call this."""
     laid = t if spec_of(t) == spec_for(placements, mesh, t.shape) else _redistributed(t, mesh, placements)
     return copy_of_part(laid)
 
