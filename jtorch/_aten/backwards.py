@@ -66,7 +66,7 @@ def _handed_on(node: Any, outs: list, create_graph: bool) -> list:
         return made
     for edge, g in zip(node.raw_edges, made, strict=True):
         if g is not None and not is_plain(g) and edge is not None and hasattr(edge[0], "watched"):
-            edge[0].watched = True      # the gradient is a tensor, so Python must run this node: C takes only values
+            edge[0].watched = True      # Python must run the node that gets a tensor as gradient: C takes only values
     return [value_of(g) if g is not None and is_plain(g) else g for g in made]
 
 

@@ -57,7 +57,7 @@ class Context:
         return any([_any(self.wanted.get(name)) for name in names])
 
     def result(self, nr: int = 0) -> Any:
-        """Return a result of the call, with its history."""
+        """Return a result of the call, with its history if ``create_graph`` is set."""
         made = note_saved(self.kept(nr))
         if self.create_graph and not made.requires_grad:
             start_history(made, self.node, nr)
@@ -78,7 +78,9 @@ class Context:
         return bool(self.node.__dict__.get("kept", ()))
 
     def operator(self, name: str, given: dict[str, Any], picks: dict[str, int | None]) -> Any:
-        """Compute gradients by one operator. ``picks`` maps an argument to the number of its result, None for a single result."""
+        """Compute gradients by one operator. ``picks`` maps the name of an argument to the number of the result that is its
+        gradient, None if the operator has a single result.
+        """
         named = exactly(name, given)
         if named is None:
             return NotImplemented

@@ -162,7 +162,9 @@ def plain_name(name: str) -> str:
 
 
 def given_of(c: Call, flat: Any) -> dict[str, Any]:
-    """Return a call's arguments, except defaults, under the names of PyTorch's schemas."""
+    """Return a call's arguments under the names of PyTorch's schemas, without None, and without numbers and strings that are
+    defaults.
+    """
     return {_RENAMED.get(name, name): value for name, value in arguments(c, flat).items() if not _is_left_out(c, name, value)}
 
 

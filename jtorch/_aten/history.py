@@ -27,7 +27,7 @@ has_nodes = False
 
 
 def note_node() -> None:
-    """Record that a node keeps tensors."""
+    """Set ``has_nodes``, since a node saves tensors of classes with ``__torch_dispatch__``."""
     global has_nodes
     has_nodes = True
 
@@ -48,7 +48,10 @@ class TensorNode(OpNode):
         return self.shown
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
-        """See Node.run."""
+        """Return the gradients of the inputs, computed by operators. See Node.run.
+
+        Raise RuntimeError if the saved tensors are released, and NotBuiltError if no operators compute the gradients.
+        """
         if self.saved is None:
             raise RuntimeError(FREED)
         made = late_bindings.aten.backward(self, grads, create_graph, needs) if late_bindings.aten is not None else None
@@ -109,7 +112,7 @@ def _with_node(c: Call, flat: Any, outs: list, made: Any) -> list:
 
 
 def _keep(node: Any, made: Any) -> None:
-    """Store the operator's results that the derivative uses in the node."""
+    """Store the operator's results in the node, if there are several or PyTorch's node saves one."""
     saved = _saved(node.call)
     if len(made) > 1 or saved:
         node.kept = tuple([note_saved(_kept(t)) if i in saved else _kept(t) for i, t in enumerate(made)])
@@ -127,7 +130,7 @@ SAVED = {"nn.functional.scaled_dot_product_attention": (0,), "nn.functional.grou
 
 
 def _own(t: Tensor, flat: Any) -> Tensor:
-    """Return a result that can get a history: an alias if it is an argument or has a history."""
+    """Return a result that can get a history: an alias of a plain tensor that is an argument or has one, else the result."""
     if t._node is None and not t._requires_grad and not any([t is x for x in flat]):
         return t
     with switched_off():
@@ -135,18 +138,21 @@ def _own(t: Tensor, flat: Any) -> Tensor:
 
 
 def _kept(t: Any) -> Any:
-    """Return a result without history, to be stored in its node."""
+    """Return what a node stores of a result: a plain tensor without its history, or the result itself."""
     return wrap(value_of(t)) if isinstance(t, Tensor) and is_plain(t) else t
 
 
 def note_saved(t: Tensor) -> Tensor:
-    """Return a ``detach`` of a saved result, which modes and classes see as in PyTorch."""
+    """Let modes and classes see the ``detach`` of a saved result, as in PyTorch. Return what they return, else the result."""
     named = exactly("detach", {"self": t}) if takes_over([t]) else None
     return t if named is None else ask(named.func, named.args, named.kwargs)
 
 
 def operated(name: str, given: dict[str, Any], c: Call, flat: Any) -> Any:
-    """Call an operator with the history of an op's call if something takes it over, else make the call."""
+    """If a mode or class takes over, call the operator ``name``, and give its result the history of the op's call ``c``.
+
+    Else make the call ``c``.
+    """
     named = exactly(name, given) if takes_over(flat) else None
     return call(c, flat) if named is None else given_history(c, flat, ask(named.func, named.args, named.kwargs), named)
 

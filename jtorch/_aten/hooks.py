@@ -1,6 +1,7 @@
 """The functions of ``late_bindings.aten``: calls, views, writes and backwards for modes and classes with ``__torch_dispatch__``.
 
-``late_bindings.aten`` is this module while such a mode is on or once such a class exists. Functions return None for other calls.
+``late_bindings.aten`` is this module while such a mode is on or once such a class exists. A function that dispatches a call
+returns None if no mode or class takes the call over.
 """
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def _as_results(made: Any) -> Any:
 
 
 def _refuse(c: Call, flat: Any) -> None:
-    """Raise NotImplementedError for a class's tensors in an op without operator. Modes do not see such a call."""
+    """Raise NotImplementedError if an op without an operator gets a tensor without memory. Modes do not see the op's call."""
     for t in flat:
         if isinstance(t, Tensor) and t._storage.value is None and t._storage.__class__ is not storage.Storage:
             raise NotImplementedError(f"{c.op.name} of {type(t).__name__} is not built: it has no counterpart in torch.ops.aten "
@@ -206,7 +207,7 @@ def operator(record: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def below(record: Any, args: tuple, kwargs: dict) -> Any:
-    """Dispatch a program's registered operator, below autograd."""
+    """Dispatch a call of an operator that the user registered, below autograd."""
     given = [*args, *kwargs.values()]
     return ask(overload_of(record.name), args, kwargs) if takes_over(given) else None
 

@@ -23,7 +23,7 @@ class _State(threading.local):
 
 state = _State()
 _lock = threading.Lock()
-_entered = 0            # the number of modes in all threads
+_entered = 0            # the number of active modes and tracers in all threads
 _hooks: Any = None      # the module for ``late_bindings.aten``; set by ``install``
 _classes = False        # True once a class with __torch_dispatch__ is defined
 

@@ -31,7 +31,7 @@ def _composites() -> frozenset[str]:
 
 
 def is_composite(name: str) -> bool:
-    """Return whether PyTorch computes an overload, ``aten::name.overload``, by calling others."""
+    """Return whether PyTorch computes an overload, ``aten::name.overload``, by calling other operators."""
     return name.removeprefix("aten::") in _composites()
 
 

@@ -14,7 +14,10 @@ GRADIENTS: dict[str, Callable] = {}
 
 
 def gradients(function: Callable, inputs: Sequence[Any], grad: Any) -> list:
-    """Return the differentiable gradients of a function's inputs, None for inputs that are None."""
+    """Return the gradients of a function's inputs, None for inputs that are None.
+
+    They can be differentiated if gradients are on and an input or ``grad`` requires one.
+    """
     tracks = mode.grad and any([isinstance(t, Tensor) and t.requires_grad for t in [*inputs, grad]])
     with enable_grad():
         given = [t if t is None or (tracks and t.requires_grad) else t.detach().requires_grad_() for t in inputs]
@@ -33,7 +36,7 @@ def gradient(name: str) -> Callable:
 
 
 def _of_one(name: str, function: Callable) -> None:
-    """Register the gradient of a function of a tensor and other arguments: ``(grad, x, *rest)``."""
+    """Register the operator ``name(grad, x, *rest)``, the gradient of ``function(x, *rest)`` by ``x``."""
     def kernel(grad: Any, x: Any, *rest: Any, **named: Any) -> Any:
         return gradients(lambda t: function(t, *rest, **named), [x], grad)[0]
     GRADIENTS[name] = kernel

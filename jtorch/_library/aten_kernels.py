@@ -1,4 +1,4 @@
-"""Operators of ``torch.ops.aten`` without a function of the same name, used by indexing, ``to`` and products."""
+"""Operators of ``torch.ops.aten`` without a function of the same name: indexing, copies, sparse products, fake quantization."""
 from __future__ import annotations
 
 import functools
@@ -40,7 +40,7 @@ def alias(self: Any) -> Tensor:
 
 def to_copy(self: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool | None = None,
             non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """Return a copy with the given dtype and device, as ``to`` calls it."""
+    """Return a copy with the given dtype and device. PyTorch's ``to`` calls this operator."""
     given = {"memory_format": memory_format} if memory_format is not None else {}
     return self.to(device=self.device if device is None else device, dtype=dtype or self.dtype, copy=True, **given)
 

@@ -37,7 +37,7 @@ def is_functional(schema: FunctionSchema) -> bool:
 
 
 def cast(value: Any, device_type: str, dtype: Any) -> Any:
-    """Cast floating-point tensors of a device, also in lists, except float64."""
+    """Cast the floating-point tensors of a device type, also in lists, to ``dtype``, except those of float64."""
     if isinstance(value, Tensor):
         fits = value.is_floating_point() and value.device.type == device_type and value.dtype is not ALL["float64"]
         return value.to(dtype) if fits else value       # type: ignore[attr-defined]

@@ -73,7 +73,7 @@ excluded = _Excluded()
 
 
 class ExcludeDispatchKeyGuard:
-    """Exclude these keys in the block. Other calls than registered operators only respect autocast keys."""
+    """Exclude keys in the block: registered operators skip them, other functions skip only autocast of the CPU or of CUDA."""
 
     def __init__(self, keys: DispatchKeySet | Iterable[str]):
         self.names = keys.names if isinstance(keys, DispatchKeySet) else frozenset(keys)

@@ -71,7 +71,7 @@ def _needs(op: Operator, call: _Call, flags: tuple) -> tuple:
 
 
 def make_formula(op: Operator, overload: Any, formula: Formula) -> Callable:
-    """Return a function of (args, kwargs, is a gradient needed) that records a call of ``op`` and runs it below autograd."""
+    """Return a function of (args, kwargs, is a gradient needed) that runs ``op`` below autograd, recorded if one is needed."""
     keyword_only = any(a.kwarg_only for a in op.binder.arguments)
 
     def forward(ctx: Any, *row: Any) -> Any:

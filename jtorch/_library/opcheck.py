@@ -25,7 +25,7 @@ def _results(made: Any) -> list[Tensor]:
 
 
 def _check_schema(op: OpOverload, args: tuple, kwargs: dict) -> None:
-    """Check that the call only writes arguments that the schema marks, and returns new tensors."""
+    """Check that the call only writes arguments that the schema marks, and returns new tensors if no result is an alias."""
     used, named = [_copied(a) for a in args], {k: _copied(v) for k, v in kwargs.items()}
     made = op(*used, **named)
     for i, a in enumerate(op._schema.arguments):
@@ -40,7 +40,7 @@ def _check_schema(op: OpOverload, args: tuple, kwargs: dict) -> None:
 
 
 def _check_autograd(op: OpOverload, args: tuple, kwargs: dict) -> None:
-    """Check that an operator whose inputs need gradients has a registered backward."""
+    """Check that an operator whose inputs need gradients has a formula, an autograd kernel or a composite kernel."""
     record = op._record
     if not any(t.requires_grad for t in tensors_of([*args, *kwargs.values()])):
         return

@@ -37,7 +37,7 @@ class Operator:
         self.fake: Callable | None = None
         self.select: Callable | None = None     # chooses the kernel of a call without tensors by its arguments
         self.vmap: Callable | None = None
-        self.formula: Callable | None = None    # the registered backward: records the call, and runs it below autograd
+        self.formula: Callable | None = None    # runs a call below autograd, and records it with the registered backward
         self.rules: dict[Any, Callable] = {}    # rules of modes and classes with __torch_dispatch__, by class
         self.writes: Callable | None = None     # increments the versions of the tensors that a call has written to
 

@@ -114,7 +114,7 @@ def _dequantize_by_tensors_with_range(input: Tensor, scale: Tensor, zero_point: 
 # ---------------------------------------------------------------- choosing parameters
 
 def _extremes(input: Tensor, quant_min: int, quant_max: int, dtype: Dtype) -> tuple[Tensor, Tensor]:
-    """Return the least and the greatest element, with 0 between them."""
+    """Return the least and the greatest element. Raise AssertionError for dtypes or a range that quantization does not take."""
     _check(input.dtype in (_float32, *_HALVES),
            f"Expecting input to have dtype torch.float32/16/b16, but got dtype: {input.dtype}")
     _check(dtype in BOUNDS, f"Expecting target dtype to be one of {BOUNDS.keys()}, but got: {dtype}")
@@ -257,7 +257,7 @@ def dequantize_per_channel_group(input: Tensor, scales: Tensor, zero_points: Ten
     return groups.sub(zeros).mul(scales.reshape(-1, 1)).reshape_as(input).to(output_dtype)
 
 
-# ---------------------------------------------------------------- training with quantization
+# ---------------------------------------------------------------- training with quantization, and a cast
 
 class FakeQuantPerChannel(Function):
     """Rounds as quantization does. The gradient is that of the identity, and 0 outside of the range."""

@@ -1,7 +1,7 @@
 """torch.backends: available libraries, and their settings.
 
-The answers describe this build: XLA computes, so cuDNN and MKL are unavailable. Programs can set and read PyTorch's
-settings. XLA decides how to compute, so no setting here changes a result.
+XLA computes, so most of PyTorch's libraries, such as MKL, are unavailable. All of PyTorch's settings can be set and read, but
+most have no effect. The precision of float32 products has an effect on accelerators, and ``mha`` on layers with attention.
 """
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def _set_tf32(allowed) -> None:
 
 
 class ReducedPrecision(Flag):
-    """A bool setting that also accepts PyTorch's pair, whose second entry allows split sums."""
+    """A bool setting that also accepts PyTorch's pair. The pair's second entry, which allows split sums, is ignored."""
 
     def __set__(self, owner, value):
         first = value[0] if isinstance(value, (tuple, list)) and value else value
@@ -48,52 +48,52 @@ def _enable(kind: str, enabled: bool) -> None:
 
 
 def flash_sdp_enabled() -> bool:
-    """Return whether attention may use FlashAttention. See torch.backends.cuda."""
+    """Return the setting of ``enable_flash_sdp``. See torch.backends.cuda."""
     return _sdp["flash"]
 
 
 def enable_flash_sdp(enabled: bool) -> None:
-    """Allow or forbid FlashAttention. See torch.backends.cuda."""
+    """Store whether attention may use FlashAttention. XLA ignores the setting. See torch.backends.cuda."""
     _enable("flash", enabled)
 
 
 def mem_efficient_sdp_enabled() -> bool:
-    """Return whether attention may use the memory-efficient kernel. See torch.backends.cuda."""
+    """Return the setting of ``enable_mem_efficient_sdp``. See torch.backends.cuda."""
     return _sdp["mem_efficient"]
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Allow or forbid the memory-efficient attention kernel. See torch.backends.cuda."""
+    """Store whether attention may use the memory-efficient kernel. XLA ignores the setting. See torch.backends.cuda."""
     _enable("mem_efficient", enabled)
 
 
 def math_sdp_enabled() -> bool:
-    """Return whether attention may use the unfused implementation. See torch.backends.cuda."""
+    """Return the setting of ``enable_math_sdp``. See torch.backends.cuda."""
     return _sdp["math"]
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Allow or forbid the unfused attention implementation. See torch.backends.cuda."""
+    """Store whether attention may use the unfused implementation. XLA ignores the setting. See torch.backends.cuda."""
     _enable("math", enabled)
 
 
 def cudnn_sdp_enabled() -> bool:
-    """Return whether attention may use cuDNN. See torch.backends.cuda."""
+    """Return the setting of ``enable_cudnn_sdp``. See torch.backends.cuda."""
     return _sdp["cudnn"]
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
-    """Allow or forbid cuDNN's attention kernel. See torch.backends.cuda."""
+    """Store whether attention may use cuDNN's kernel. XLA ignores the setting. See torch.backends.cuda."""
     _enable("cudnn", enabled)
 
 
 def fp16_bf16_reduction_math_sdp_allowed() -> bool:
-    """Return whether attention may sum in half precision. See torch.backends.cuda."""
+    """Return the setting of ``allow_fp16_bf16_reduction_math_sdp``. See torch.backends.cuda."""
     return _sdp["reduced"]
 
 
 def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
-    """Allow or forbid attention to sum in half precision. See torch.backends.cuda."""
+    """Store whether attention may sum in half precision. XLA ignores the setting. See torch.backends.cuda."""
     _enable("reduced", enabled)
 
 

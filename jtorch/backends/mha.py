@@ -10,5 +10,5 @@ def get_fastpath_enabled() -> bool:
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """Allow or forbid the fast path, which only affects the strides of outputs. See torch.backends.mha."""
+    """Allow or forbid the fast path, with which outputs are contiguous, and 0 at padding. See torch.backends.mha."""
     _fastpath["enabled"] = value

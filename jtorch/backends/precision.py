@@ -45,7 +45,7 @@ def allow_tf32_of_cudnn(allowed: bool) -> None:
 
 
 def _change(make: Callable[[], None]) -> None:
-    """Change a precision; drop compiled programs if they depend on it."""
+    """Call ``make``, which changes a precision. On an accelerator drop compiled programs if they depend on the change."""
     if not is_accelerated():
         make()
         return

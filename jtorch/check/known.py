@@ -39,7 +39,7 @@ class Known:
         self.parameters, self.extra, self.calls = lacking["parameters"], lacking["extra"], lacking["calls"]
 
     def verdict(self, path: str) -> Verdict:
-        """Return what jtorch has of a dotted path; ``name`` is the part that was decided on."""
+        """Return whether jtorch has a dotted path. The verdict's ``name`` is the part of the path that decided it."""
         at, *rest = path.split(".")
         for i, name in enumerate(rest):
             full = f"{at}.{name}"
@@ -57,7 +57,7 @@ class Known:
         return Verdict("here", at)
 
     def _own(self, at: str, name: str, rest: list[str]) -> Verdict | None:
-        """Return the verdict on a name that is missing or refused. A refused module may have a few functions that work."""
+        """Return the verdict on a missing or refused name, else None. A refused module may have a few functions that work."""
         full = f"{at}.{name}"
         if full in self.refused:
             part = self._named_part(full, rest)

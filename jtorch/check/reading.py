@@ -22,7 +22,7 @@ class Use:
     call, with their constants.
 
     ``how`` is "name", "import", "value" (an imported name that is handed on), "base" (of a class), "star" (a name that a star
-    import may bind), "member" (of an instance), "attribute" (of an unknown object) or "stored".
+    import may bind), "member" (of an instance), "attribute" (of an unknown object) or "stored" (assigned or deleted).
     """
 
     path: str
@@ -387,7 +387,7 @@ class _Reader:
             self.depth -= 1
 
     def kinds(self, node: ast.expr, scope: Scope) -> list[str] | None:
-        """Return the classes that an expression's value is certainly of; None if they depend on a search in progress."""
+        """Return the classes that an expression's value may have: [] if it may have others, None during a search for them."""
         if self.depth > 8:
             return []
         self.depth += 1

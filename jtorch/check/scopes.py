@@ -10,7 +10,7 @@ from typing import Any
 class Bound:
     """One binding of a name.
 
-    ``kind`` is "path" (an import of PyTorch's, or of another file), "value" (an expression), "typed" (an annotation), "self" (a
+    ``kind`` is "path" (an import from PyTorch or another file), "value" (an expression), "typed" (an annotation), "self" (a
     method's first parameter, with a base class) or "other".
     """
 

@@ -148,7 +148,7 @@ INSTEAD = {
 }
 # Ops of DIFFERENCES that are only methods, so `torch.<name>` is something else: `torch.float`, for example, is a dtype.
 _METHODS = frozenset("to float double half bfloat16 int long short char byte bool cfloat cdouble chalf H mH".split())
-_SHOWN = {"value", "gradient", "in-place", "view"}      # users seldom notice other checks, such as texts of errors
+_SHOWN = {"value", "gradient", "in-place", "view"}      # checks whose differences any call may show, even without `out=`
 
 
 def instead_of(path: str) -> str:

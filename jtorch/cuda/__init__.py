@@ -1,6 +1,6 @@
 """torch.cuda: the GPUs that JAX finds.
 
-JAX runs the work of a device in one queue. So streams have no effect here, and an event takes the host's time once the
+JAX runs the work of a device in one queue. So streams have no effect, and an event with timing takes the host's time once the
 queue is empty. JAX's allocator keeps fewer statistics than PyTorch's; missing ones are left out.
 """
 from __future__ import annotations
@@ -178,7 +178,7 @@ def get_device_capability(device=None) -> tuple[int, int]:
 
 
 def can_device_access_peer(device, peer_device) -> bool:
-    """Return whether one GPU can read another's memory. JAX moves values between any two GPUs."""
+    """Return whether two devices are different GPUs, since JAX moves values between any two."""
     return _existing(device) != _existing(peer_device)
 
 

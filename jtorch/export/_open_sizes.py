@@ -141,7 +141,7 @@ class Opened:
         return expression(terms, self.symbols)
 
     def literal(self, atoms: Sequence[Any]) -> Any:
-        """Return a literal of the program."""
+        """Return the value of a literal: an expression if it differs between the traces."""
         values = [np.asarray(a.val) for a in atoms]
         if all([v == values[0] or (v != v and values[0] != values[0]) for v in values]):
             return atoms[0].val

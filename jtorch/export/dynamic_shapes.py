@@ -9,7 +9,7 @@ __all__ = ["Constraint", "Dim", "ShapesCollection", "dims"]
 
 
 class _DimHint:
-    """A dynamic dim without a name. See torch.export.Dim.AUTO."""
+    """A choice for a dim without a name: dynamic (AUTO, DYNAMIC) or fixed (STATIC). See torch.export.Dim.AUTO."""
 
     def __init__(self, kind: str):
         self.kind = kind

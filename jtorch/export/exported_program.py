@@ -23,7 +23,7 @@ __all__ = ["ExportedProgram"]
 class ExportedProgram:
     """A model as a program and a state. See torch.export.ExportedProgram.
 
-    ``module()`` returns a module that runs the program, without gradients. ``stablehlo()`` returns its text.
+    ``module()`` returns a module that runs the program, without gradients. ``stablehlo()`` returns the program's text.
     """
 
     def __init__(self, program: Any, state: dict[str, Tensor], description: _program_module.Description,

@@ -271,7 +271,7 @@ class Graph:
         return self.add("prim::Constant", [], [kind], scope, constant=value).output()
 
     def finish(self, values: Iterable[Value]) -> None:
-        """Take the outputs, and drop the nodes that nothing uses and that write nowhere."""
+        """Set the outputs, and drop the nodes that write nothing and whose results are not used."""
         self._result = Node("prim::Return", values, "")
         for node in reversed(list(self._nodes)):
             if not _is_kept(node):

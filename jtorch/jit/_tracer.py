@@ -91,7 +91,10 @@ class Tracer(TorchFunctionMode):
         return made
 
     def op(self, way: str, c: Call, flat: Any, rest: tuple) -> Any:
-        """Run a call of an op and record it."""
+        """Run a call of an op and record it. Of a composite op, record the calls of its rule if no operator has its name.
+
+        Return None, and record nothing, while a recorded call runs.
+        """
         if self._resting:
             return None
         if c.op.name in COMPOSITES and c.op.name not in _WHOLE and _named(c, flat, way) is None:
@@ -192,7 +195,10 @@ def _operator_of(func: Callable) -> str | None:
 
 
 def _by_name(func: Callable, args: tuple, kwargs: dict) -> dict[str, Any] | None:
-    """Return the arguments by parameter name, with defaults; None if the signature does not name all parameters."""
+    """Return the arguments by parameter name, with defaults; None if the signature does not name all parameters.
+
+    Arguments that PyTorch's operators do not have are left out.
+    """
     try:
         bound = inspect.signature(func).bind(*args, **kwargs)
     except (TypeError, ValueError):

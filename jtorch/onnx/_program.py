@@ -114,7 +114,7 @@ def _converted(convert: Any, run: Any, captured: Captured, opened: OpenSizes, in
     symbols = dict(zip(opened.known, jax.export.symbolic_shape(",".join(opened.known)), strict=True)) if opened.known else {}
     inputs = captured.specs(opened.sizes, symbols)[1]
     quiet, before = logging.getLogger("onnx_ir"), logging.getLogger("onnx_ir").level
-    quiet.setLevel(logging.ERROR)       # The logger warns of types that it omits from the file.
+    quiet.setLevel(logging.ERROR)       # The package onnx_ir warns of types that it omits from the file.
     try:
         with _functions_of_jax_kept():
             return convert(run, inputs, model_name="main_graph", opset=opset, input_names=input_names, output_names=output_names)

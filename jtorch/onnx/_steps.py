@@ -11,7 +11,7 @@ from jtorch.export._open_sizes import NotOpenError, Opened, Points
 
 
 class OnnxSteps(Opened):
-    """Runs a program in operations that ONNX has."""
+    """Runs the traces of a model by operations that jax2onnx can convert to ONNX."""
 
     def __init__(self, points: Points, symbols: Sequence[Any]):
         super().__init__(points, symbols)

@@ -1,6 +1,6 @@
 """Names of PyTorch's TorchScript exporter that packages import. See torch.onnx.symbolic_helper.
 
-They describe the conversion of TorchScript operators, which does not happen here: torch.onnx.export converts JAX's
+They describe the conversion of TorchScript operators, which jtorch does not have: torch.onnx.export converts JAX's
 operations.
 """
 from __future__ import annotations

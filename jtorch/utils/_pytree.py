@@ -103,7 +103,7 @@ _tuple_flatten_with_keys = _list_flatten_with_keys
 
 
 class KeyEntry(Protocol):
-    """A step of a path: hashable, printed as a Python expression, and followed by ``get``."""
+    """A step of a path from a container to a child. It is hashable, and its text is a Python expression such as ``[0]``."""
 
     def get(self, parent: Any) -> Any:
         """Return the child of a parent at this key."""

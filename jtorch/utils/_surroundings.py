@@ -1,4 +1,4 @@
-"""The random and autocast state of a checkpointed function, which is restored for its recomputation."""
+"""The state of the CPU's generator and of autocast, which is restored for the recomputation of a checkpointed function."""
 from __future__ import annotations
 
 import contextlib
@@ -9,7 +9,7 @@ from jtorch.amp import autocast_mode as amp
 
 
 class Surroundings:
-    """The state of the generators and of autocast at one time."""
+    """The state of the CPU's generator (with ``preserve_rng_state``) and of autocast at one time."""
 
     def __init__(self, preserve_rng_state: bool, devices: set[str]):
         self.generator = random.get_rng_state() if preserve_rng_state else None

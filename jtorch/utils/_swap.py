@@ -222,7 +222,7 @@ def _may_have_saved(t: Tensor) -> list[OpNode]:
 
 
 def _nodes_with_any(heads: list) -> list[OpNode]:
-    """Return the nodes that have an edge to one of ``heads``, or saved its version."""
+    """Return the nodes that have an edge to one of ``heads``, or saved the version of one."""
     ids = {id(h) for h in heads}
     entries = [r for r in gc.get_referrers(*heads) if r.__class__ is tuple and len(r) == 2 and id(r[0]) in ids]
     return list({id(n): n for n in nodes_with(entries)}.values())

@@ -4,7 +4,7 @@ Without ``use_reentrant`` the function runs as usual, but a hook replaces each s
 backward runs the function again and keeps the values that are saved this time. With ``use_reentrant`` the function is one
 node, whose backward runs the function and a nested backward.
 
-In a program that the engine compiles as a whole, XLA allocates the memory. The gain is smaller there than in PyTorch.
+In a program that the engine compiles as a whole, XLA allocates the memory, so checkpoints save less of it than in PyTorch.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.utils.flop_counter: count the floating point operations of a program's matrix products and convolutions.
+"""torch.utils.flop_counter: count the floating point operations of matrix products, convolutions and attention.
 
 A multiplication and an addition count as two. The counter sees operators as a ``TorchDispatchMode`` does, forward and
 backward.

@@ -1,4 +1,4 @@
-"""torch.utils.module_tracker: the modules that a program is in, forward and backward."""
+"""torch.utils.module_tracker: the modules that are running, forward and backward."""
 from __future__ import annotations
 
 import logging
@@ -22,7 +22,7 @@ def _tracked(values: Any) -> list[Tensor]:
 class ModuleTracker:
     """Track the modules that are running, forward and backward. See torch.utils.module_tracker.ModuleTracker.
 
-    ``parents`` has the names of the modules that the program is in, and ``Global``. ``is_bw`` says whether a backward runs.
+    ``parents`` has the names of the modules that are running, and ``Global``. ``is_bw`` says whether a backward runs.
 
     Example:
         >>> layer = torch.nn.Linear(2, 2)

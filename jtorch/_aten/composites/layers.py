@@ -1,4 +1,4 @@
-"""Composite rules of convolutions, pooling and normalization."""
+"""Composite rules of convolutions, pooling, normalization, ``cosine_similarity`` and ``prelu``."""
 from __future__ import annotations
 
 from collections.abc import Callable

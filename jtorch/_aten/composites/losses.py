@@ -1,4 +1,4 @@
-"""Composite rules of elementwise functions, softmax and losses."""
+"""Composite rules of elementwise functions, softmax, losses and ``normalize``."""
 from __future__ import annotations
 
 import math
@@ -66,7 +66,7 @@ def divided(x: Any, n: Any) -> Any:
     return operated("div.Scalar", {"self": x, "other": n}, call_of(OPS["true_divide"], (T, NUMBERS[n.__class__])), (x, n))
 
 
-# ---------------------------------------------------------------- softmax and losses
+# ---------------------------------------------------------------- softmax, losses and normalize
 
 def _softmax_in(log: bool) -> Callable:
     def rule(input: Any, dim: Any, dtype: Any = None, **rest: Any) -> Any:

@@ -231,7 +231,8 @@ def recurrent(mode: str, input: Any, hx: Sequence, params: Sequence, has_biases:
               bidirectional: bool, batch_first: bool) -> list | None:
     """Run a recurrent network step by step, by operators. Return [output, last states], or None if nothing takes it over.
 
-    PyTorch's LSTM on the CPU is one oneDNN operator without a counterpart here, so modes do not see it.
+    An LSTM runs step by step only for tensors of classes with ``__torch_dispatch__``. A mode sees no steps in PyTorch either:
+    on the CPU an LSTM is one operator of oneDNN.
     """
     given = [input, *hx, *params]
     if not takes_over(given) or (mode == "lstm" and not has_taker(given)):

@@ -1,4 +1,4 @@
-"""Composite rules of shape functions: views of views, and views of copies."""
+"""Composite rules of shape functions: views, joins, copies such as ``tile``, ``diag`` and ``flip``, and ``nonzero``."""
 from __future__ import annotations
 
 import math
@@ -20,7 +20,7 @@ _CONTIGUOUS = MemoryFormat("contiguous_format")
 
 
 def can_view(x: Any, shape: Sequence[int]) -> bool:
-    """Return whether a view of the tensor can have another shape."""
+    """Return whether the tensor's strides allow a view with this shape."""
     c = call_of(OPS["reshape"], (T, tuple(shape)))
     return c.op.geometry(c.template, geometry_of(x), (aval_of(x),)) is not None
 

@@ -1,4 +1,4 @@
-"""The derivatives of arithmetic, powers, ``where``, ``maximum``, ``minimum``, ``masked_fill`` and ``copy_``."""
+"""The derivatives of elementwise functions, ``copy_``, ``roll``, ``diag_embed`` and ``pixel_shuffle``."""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""The derivatives of convolutions, pooling, normalization and attention."""
+"""The derivatives of convolutions, pooling, normalization, attention, ``prelu``, padding, ``interpolate`` and ``unfold``."""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""The derivatives of products of matrices."""
+"""The derivatives of products of matrices, ``inv``, ``solve`` and ``cdist``."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The derivatives of sums, means, extremes and norms."""
+"""The derivatives of reductions, ``cumsum``, ``sort`` and ``topk``."""
 from __future__ import annotations
 
 import math
@@ -20,7 +20,7 @@ def dims_of(dim: Any, ndim: int) -> list[int]:
 
 
 def restored(g: Any, x: Any, dim: Any, keepdim: Any) -> Any:
-    """Return a gradient with the reduced dims restored with size 1."""
+    """Return a gradient or result of a reduction of ``x`` with the dims in ``dim`` restored as dims of size 1."""
     if dim is None or keepdim or not x.dim():
         return g
     for d in sorted(dims_of(dim, x.dim())):

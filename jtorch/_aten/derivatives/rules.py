@@ -31,14 +31,17 @@ def unary(*names: str) -> Callable:
 
 
 def by_operator(op: str, name: str, given: Callable[[Context], dict[str, Any]], first: str = "grad_output") -> None:
-    """Register one operator as an op's derivative. The gradient is its first argument."""
+    """Register the operator ``name`` as the derivative of ``op`` by its first argument.
+
+    ``first`` is the operator's argument for the gradient, and ``given`` returns the other arguments.
+    """
     def run(c: Context) -> Any:
         return c.operator(name, {first: c.grad(), **given(c)}, {c.node.call.op.params[0].name: None})
     RULES[op] = run
 
 
 def itself(c: Context) -> dict[str, Any]:
-    """Return {"self": first argument}, which most backward operators take."""
+    """Return {"self": the argument ``input``}, which most backward operators take."""
     return {"self": c.args["input"]}
 
 

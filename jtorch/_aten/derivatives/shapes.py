@@ -1,4 +1,4 @@
-"""The derivatives of views, joining, splitting and indexing."""
+"""The derivatives of views, copies, joining, splitting and indexing."""
 from __future__ import annotations
 
 from typing import Any

@@ -83,7 +83,7 @@ def _DisableTorchDispatch() -> Any:
 
 
 def _disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """Call the operator without ``__torch_dispatch__`` of classes and modes. Classes that define none have this one."""
+    """Call the operator without ``__torch_dispatch__`` of classes and modes."""
     with _DisableTorchDispatch():
         return func(*args, **(kwargs or {}))
 
@@ -139,7 +139,7 @@ def _get_cudnn_enabled() -> bool:
 
 
 def _get_sdp_priority_order() -> list[int]:
-    """Return the order in which PyTorch tries attention kernels. XLA has one kernel."""
+    """Return the order in which PyTorch tries attention kernels. XLA ignores it."""
     return [1, 2, 0, 3, 4]
 
 
@@ -174,7 +174,7 @@ def _is_alias_of(first: Tensor, second: Tensor) -> bool:
 
 
 def _nothing(*args: Any) -> None:
-    """Do nothing: TorchScript's compiler does not exist in jtorch."""
+    """Do nothing: jtorch has neither TorchScript's compiler nor cuBLAS workspaces, and XLA chooses how to compute attention."""
 
 
 _jit_set_texpr_fuser_enabled = _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _nothing

@@ -25,7 +25,7 @@ is_functorch_wrapped_tensor = is_batchedtensor
 
 
 def is_legacy_batchedtensor(t: Any) -> bool:
-    """Return False: there is only one kind of batched tensors."""
+    """Return False: jtorch has none of PyTorch's other classes of wrapped tensors."""
     return False
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 
 class TorchDynamoException(RuntimeError):
-    """The base class of the others."""
+    """The base class of most errors of the compiler."""
 
 
 class InternalTorchDynamoError(TorchDynamoException):

@@ -75,7 +75,7 @@ def _stacked(parts: Sequence[Sequence[Tensor]]) -> tuple[Tensor, ...]:
 
 
 def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[Callable, tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """Return the function of one of several equal models, and all parameters and buffers stacked for vmap."""
+    """Return one function for several models of one class, and the models' parameters and buffers, stacked for vmap."""
     if not models:
         raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
     if len({m.training for m in models}) > 1:

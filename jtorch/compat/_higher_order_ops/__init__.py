@@ -1,4 +1,4 @@
-"""torch._higher_order_ops: operators that take functions, which run eagerly."""
+"""torch._higher_order_ops: operators that take functions or other operators. They run eagerly."""
 from __future__ import annotations
 
 from jtorch._api.control_flow import cond as cond

@@ -29,11 +29,11 @@ def out_dtype(op: Any, output_dtype: dtype, *args: Any) -> Tensor:
 
     Args:
         op: one of ``ALLOWABLE_OPS``.
-        output_dtype: the dtype of the result; the arguments are converted to what it and they promote to.
+        output_dtype: the dtype of the result. Tensors are first cast to the dtype that it and their dtypes promote to.
         *args: the operator's arguments.
 
     Raises:
-        ValueError: the operator is not one of these.
+        ValueError: ``op`` is not one of ``ALLOWABLE_OPS``.
 
         >>> from torch._higher_order_ops.out_dtype import out_dtype
         >>> a = torch.full((2, 2), 100, dtype=torch.int8)

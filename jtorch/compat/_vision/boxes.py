@@ -1,4 +1,4 @@
-"""nms and box_iou_rotated. NumPy computes them on the host, since result shapes depend on values."""
+"""nms and box_iou_rotated, computed by NumPy on the host: their Python loops depend on the values of the boxes."""
 from __future__ import annotations
 
 from typing import Any

@@ -12,7 +12,7 @@ from jtorch._library.libraries import Library
 from jtorch.ops import check
 from jtorch.tensor import Tensor
 
-# Maps the numbers of torchvision.io.ImageReadMode to Pillow's modes. 0 keeps the file's mode.
+# Maps the numbers of torchvision.io.ImageReadMode to Pillow's modes. 0 keeps the file's mode, except those that _pixels lists.
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 _DECODE = "data, int mode, bool apply_exif_orientation=False) -> Tensor"
 SCHEMAS = (

@@ -19,9 +19,9 @@ def _check(input: Any, rois: Any) -> None:
 
 
 def sampling_grid(rois: Any, scale: float, height: int, width: int, ratio: int, smallest: float) -> tuple[int, int]:
-    """Return upper limits of the number of samples per bin along both axes, rounded up to powers of 2.
+    """Return upper limits of the number of samples per bin along both axes: a positive ``ratio``, else powers of 2.
 
-    Each limit compiles separately, and the rounding keeps their number small.
+    Each pair of limits is compiled separately, and powers of 2 keep the number of pairs small.
     """
     if ratio > 0:
         return ratio, ratio

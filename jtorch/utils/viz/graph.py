@@ -20,7 +20,7 @@ LONGEST = 40
 
 @dataclass
 class Graph:
-    """A graph of boxes and edges; ``kind`` is output, leaf, node or saved. A notebook shows its picture."""
+    """A graph of boxes and edges. The kind of a box is output, leaf, node or saved. A notebook shows the graph's picture."""
 
     boxes: list[tuple[str, str]] = field(default_factory=list)      # The kind and the lines of text of each box.
     edges: list[tuple[int, int]] = field(default_factory=list)

@@ -1,1 +1,1 @@
-"""torch._inductor.runtime: the folder of PyTorch's code generator."""
+"""torch._inductor.runtime: the package of ``cache_dir_utils``."""

@@ -109,8 +109,8 @@ _PICKLING = (TypeError, AttributeError, pickle.PicklingError)
 
 
 def _prepared(job: Job, context: Any, names: share.Names, held: list) -> Any:
-    """Return what ``share.loads`` takes (the job itself if forked), the place of ``__main__``, and whether it is sent by
-    value.
+    """Return (the job as ``share.loads`` takes it, or the job itself for a fork; the place of ``__main__`` if a worker has to
+    import it; whether classes and functions are sent by value).
     """
     if context is not None:
         return _for_context(job, context, names)

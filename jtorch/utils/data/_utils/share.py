@@ -94,7 +94,7 @@ class _Pickler(_Rules, pickle.Pickler):
 
 
 def _reduced_tensor(t: Tensor) -> Any:
-    """Reduce a tensor; its whole storage is sent only if the tensor shows most of it."""
+    """Reduce a tensor. The whole storage of a Parameter is sent, and of a tensor that shows at least half of the storage."""
     if node_of(t) is not None:
         raise RuntimeError(NOT_A_LEAF)
     if t.__class__ not in (Tensor, Parameter):
@@ -114,7 +114,10 @@ _kept_names: list[Names] = []
 
 
 def _kept_storage(s: storage.Storage, held: list) -> Any:
-    """Reduce a storage to the file of its elements, which is kept for the next epoch, since its array never changes."""
+    """Reduce a storage to the file of its elements, which is kept for the next epoch, since its array never changes.
+
+    Return None if the elements have no such array, are few, or find no space in files.
+    """
     if s.host is not None or s.aval.nbytes < KEPT_ALONE or s.content().array.__class__ is not np.ndarray:
         return None
     array = s.content().array

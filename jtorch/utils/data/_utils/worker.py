@@ -87,7 +87,7 @@ class IterableEnd:
 
 @dataclass(frozen=True)
 class Resume:
-    """A message to a worker that stays for another epoch, which the worker sends back."""
+    """A message to a worker that stays for another epoch. The worker sends the message back."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""torch.utils.data.datapipes: datasets that are composed of each other."""
+"""torch.utils.data.datapipes: datasets that are derived from other datasets by methods such as ``map``."""
 from __future__ import annotations
 
 from jtorch.utils.data.datapipes import iter as iter

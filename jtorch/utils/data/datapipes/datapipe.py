@@ -88,7 +88,7 @@ class IterDataPipe(_WithFunctions, IterableDataset):
         return self
 
     def reset(self) -> None:
-        """Do nothing; pipes with a buffer clear it."""
+        """Do nothing: the standard pipes keep no samples between passes."""
 
 
 class DFIterDataPipe(IterDataPipe):
