@@ -55,9 +55,9 @@ def _faults(step: Step, n: int) -> float:
 
 
 def _warm_up(step: Step, n: int, compiled: Callable[[], int]) -> None:
-    """Run ``n`` steps, again and again until the counts of ``compiled`` stay equal for ``n`` steps.
+    """Run ``n`` steps, again and again until the sum ``compiled()`` stays equal for ``n`` steps, or ``PATIENCE`` is over.
 
-    The counts are those of programs, kernels, and traces that still run call by call. ``first_use`` measures such a warm-up.
+    The sum counts programs, kernels, and traces that still run call by call. ``first_use`` measures such a warm-up.
     """
     until, before = time.perf_counter() + PATIENCE, -1
     while compiled() != before and time.perf_counter() < until:

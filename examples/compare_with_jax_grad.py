@@ -99,7 +99,7 @@ def row(gradient):
 
 
 def main():
-    """Compare all functions. Return 1 if gradients differ."""
+    """Compare all functions. Exit with status 1 if gradients differ."""
     parser = argparse.ArgumentParser(description="Compares gradients of backward() and of jax.grad.")
     parser.add_argument("--out", default="gradients.png", help="the PNG file of the gradients")
     args = parser.parse_args()

@@ -81,7 +81,7 @@ def read(loss):
 
 
 def norm(loss):
-    """Print a norm that other steps do not compute."""
+    """Print the logarithm of the loss, which other steps do not compute."""
     print(f"   (here a step prints log10 of the loss: {loss.log10().item():.2f})")
 
 
@@ -128,7 +128,7 @@ def duration(seconds):
 
 
 def table(report):
-    """Print the programs of a report with the lines of their traces' ends."""
+    """Return the programs of a report as text, with the lines at which their traces end."""
     rows = []
     for e in report.events:
         if e.kind == "program":

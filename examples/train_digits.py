@@ -149,7 +149,7 @@ def arguments():
 
 
 def main():
-    """Train, draw, and report the accuracy. Return 1 below the goal."""
+    """Train, draw, and report the accuracy. Exit with status 1 below the goal."""
     args = arguments()
     torch.manual_seed(args.seed)
     training, test = load_data(args.device)

@@ -30,7 +30,7 @@ def _is_of_tensors(name: str, given: Any) -> bool:
 
 
 def written() -> str:
-    """Return the text of the file."""
+    """Return the text of ``aten_schemas.txt``: the schemas, one a line, sorted by operator."""
     lines = []
     for given in torch._C._jit_get_all_schemas():
         name = given.name.removeprefix("aten::")

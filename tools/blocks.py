@@ -71,7 +71,7 @@ def commands(text: str) -> list[Command]:
 
 
 def run(block: Block, page: str, scope: dict[str, Any]) -> str:
-    """Run a block and return its output. Its traceback names the line of the page."""
+    """Run a block and return its output. The traceback of an error names the line of the page."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(compile("\n" * block.line + block.code, page, "exec"), scope)

@@ -20,7 +20,7 @@ def entries() -> dict[str, Any]:
         warnings.simplefilter("ignore")
         database = importlib.import_module("torch.testing._internal.common_methods_invocations").op_db
     found: dict[str, Any] = {}
-    for info in reversed(database):     # The first entry of a name is the plain one. It comes last here, so it remains.
+    for info in reversed(database):     # The first entry of a name is the plain one. It is added last, so it remains.
         found.update(dict.fromkeys((info.name, *(a.name for a in info.aliases)), info))
     return found
 

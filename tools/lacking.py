@@ -92,7 +92,7 @@ def _branches(code: Any) -> bool:
 
 
 class Table:
-    """The recorded names that jtorch lacks."""
+    """The recorded names that jtorch lacks or refuses, and the names that only jtorch has."""
 
     def __init__(self) -> None:
         self.theirs = {path: names.split() for path, names in read(NAMES)["modules"].items()}
@@ -155,7 +155,7 @@ class Table:
                 yield path, " ".join(lacks)
 
     def calls(self) -> Iterator[tuple[str, str]]:
-        """Yield the spaces of operators and their operators that exist and cannot be called."""
+        """Yield ``torch.ops.aten`` with its operators that exist in jtorch and cannot be called."""
         names = [n for n in self.theirs["torch.ops.aten"] if n in schemas() and function_of(n) is None]
         yield "torch.ops.aten", " ".join(sorted(names))
 

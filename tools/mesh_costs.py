@@ -47,7 +47,7 @@ def model_on(way: str, n: int) -> tuple[Any, Any]:
 
 
 def compiled_step(way: str, n: int) -> tuple[list, float, float]:
-    """Compile the programs of one step. Return them, their compile time, and the time of all."""
+    """Compile the programs of one step. Return (programs, seconds of compiling, seconds until the step would run them)."""
     import jtorch as torch
     from jtorch.engine import launch, program
 

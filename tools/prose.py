@@ -77,7 +77,7 @@ class Comment(NamedTuple):
 
 
 def rate(part: float, whole: int, per: int = 100) -> float:
-    """Return how often something occurs per hundred, to one decimal."""
+    """Return how often something occurs, per hundred or per ``per`` things, to one decimal."""
     return round(per * part / whole, 1) if whole else 0.0
 
 

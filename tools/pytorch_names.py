@@ -52,11 +52,11 @@ def _imported(name: str) -> ModuleType | None:
 
 
 def written(name: str) -> set[str]:
-    """Return the names that a module's source binds at its top, which may need another platform or package."""
+    """Return the names that a module's source binds at its top, even if importing the module fails on this platform."""
     try:
         origin = str(getattr(importlib.util.find_spec(name), "origin", ""))
         tree = ast.parse(Path(origin).read_text()) if origin.endswith(".py") else ast.Module([], [])
-    except Exception:  # noqa: BLE001 (as above)
+    except Exception:  # noqa: BLE001 (sources of any kind)
         return set()
     return set(_bound(tree.body))
 

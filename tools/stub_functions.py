@@ -113,7 +113,7 @@ def of_op(full: str, fn: Callable) -> Stub:
 
 
 def _parameters(fn: Callable, op: Op) -> list[inspect.Parameter]:
-    """Return the parameters under PyTorch's own names. Parameters after the guard are keyword-only."""
+    """Return the parameters under PyTorch's own names. Parameters after ``GUARD`` are keyword-only."""
     given = [p.replace(default=p.empty) if p.default is MISSING else p for p in inspect.signature(fn).parameters.values()]
     others = {GUARD, *(n for names in numpy_names(op.params).values() for n in names)}
     behind = [p.name for p in given].index(GUARD) if any(p.name == GUARD for p in given) else len(given)

@@ -76,7 +76,7 @@ def _file_of(module: types.ModuleType) -> str | None:
     return getattr(module, "__file__", None)
 
 
-# The package's own files find functions in these modules. The values are the public modules.
+# The package's own files find functions in these modules. The values are the public modules with the same functions.
 INSIDE = {"jtorch._api.functions": "jtorch", "jtorch._api.nn_functions": "jtorch.nn.functional", "jtorch._api.overridden": None}
 
 
@@ -156,11 +156,11 @@ def _source(module: str, short: str, value: Any) -> str | None:
     if is_made(value) or not isinstance(value, (type, types.FunctionType)):
         return None
     home, own = str(value.__module__), value.__name__
-    if home == "jtorch" and isinstance(value, type):  # The class has this name for pickles. Its methods have the file's.
+    if home == "jtorch" and isinstance(value, type):  # Pickles need this name of a module. The methods name the file's module.
         home = next((f.__module__ for f in vars(value).values() if isinstance(f, types.FunctionType)), "")
     if home.split(".")[0] not in ("jtorch", "torch"):
         return f"from {home} import {own} as {short}" if home and short == own else None
-    if home.split(".")[0] == "torch":       # The class or function has PyTorch's path, and a type checker needs ours.
+    if home.split(".")[0] == "torch":       # The class or function has PyTorch's path, and a type checker needs jtorch's.
         home, own = next(((n, a) for a in (own, short) for n, m in sorted(sys.modules.items())
                           if n.startswith("jtorch.") and n not in (module, *INSIDE)
                           and f"{COMPAT}/" not in (_file_of(m) or "") and vars(m).get(a) is value), ("", own))

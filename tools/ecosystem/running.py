@@ -18,7 +18,7 @@ LIMIT = 600     # Seconds for the uses of one package.
 def uses_in(environment: Environment, package: str, uses: tuple[str, ...] = ()) -> dict[str, dict]:
     """Return the results of a package's uses in an environment. The key ``*`` has the reason for a missing result.
 
-    A crash or a hang of a use is recorded as its error. Another process runs the later uses.
+    A crash or a hang of a use is recorded as its error. The results of the uses after it are missing.
     """
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results"

@@ -1,7 +1,7 @@
 """Run the uses of a file in an environment of its own: ``python -P worker.py uses/einops.py results.pickle [use ...]``.
 
 A use is a public function defined in the file, and it returns its numbers. Each use begins with the same seeds in a folder of
-its own. Results are written after each use, so a crash loses one use only.
+its own. Results are written before each use, so a crash loses only that use and the ones after it.
 """
 from __future__ import annotations
 

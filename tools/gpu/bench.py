@@ -37,7 +37,7 @@ def run_all(seconds: float, tiny: bool, machine: dict[str, Any]) -> Iterator[Lin
         if reason:
             yield Line("benchmarks", name, SKIPPED, detail=reason)
             continue
-        limit = min(LIMIT, seconds, seconds / len(wanted) * 2.5)     # Quick pairs leave time for the others.
+        limit = min(LIMIT, seconds, seconds / len(wanted) * 2.5)     # A pair may take 2.5 shares, since quick pairs take less.
         if limit < 2 * START and not tiny:
             yield Line("benchmarks", name, LATE, detail="the part's time was up")
             continue

@@ -16,7 +16,7 @@ from tools.gpu.stand_in import jtorch_with
 from tools.gpu.workloads import GpuWorkload, workloads
 
 MARK = "figures: "      # The line of the result begins with this text.
-WARM_UP = 60            # Upper limit of warm-up steps, while jtorch compiles.
+WARM_UP = 60            # The warm-up ends after this many steps without a new compilation.
 STEPS = 100             # Upper limit of timed steps.
 
 

@@ -24,6 +24,6 @@ class Line:
 
 
 def last_words(text: str) -> str:
-    """Return the last line of a program's output with a text."""
+    """Return the last line of a program's output that is not empty, cut to 300 characters; "" if there is none."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1][:300] if lines else ""

@@ -54,7 +54,7 @@ def _failures(lines: list[Line]) -> list[str]:
 
 
 def _table_of_steps(lines: list[Line]) -> list[str]:
-    """Return a row for each workload, with the ratios of jtorch's steps to the others."""
+    """Return a table with a row for each workload and library, and the ratio of jtorch's step to the library's."""
     if not lines:
         return []
     rows: dict[str, dict[str, Line]] = {}

@@ -23,7 +23,7 @@ class GpuWorkload:
 
 
 def by_hand(name: str, sizes: dict[str, Any]) -> Callable[[], Step]:
-    """Return the step of that name in ``by_hand.py``. The module imports JAX."""
+    """Return a function that makes the step of that name in ``by_hand.py``. The function imports the module and JAX."""
     return lambda: getattr(importlib.import_module("tools.gpu.by_hand"), name)(**sizes)
 
 

@@ -69,7 +69,7 @@ class Tree:
 
 
 def record(work: Path, mutants: list[Mutant], lane: Lane) -> None:
-    """Run a lane once on an instrumented tree, unless it has run; keep who reached what, and which tests failed."""
+    """Run a lane once on an instrumented tree, unless its log exists. Keep which tests reach which mutant, and the log."""
     folder, log = work / "hits" / lane.name, work / f"{lane.name}.log"
     if log.exists():
         return

@@ -91,7 +91,7 @@ def _is_valid(root: Path, mutant: Mutant) -> bool:
 
 
 def _walk(node: ast.AST, in_function: bool) -> Iterator[tuple]:
-    """Yield (node, kind) for what may be mutated: no annotations, docstrings, f-strings or slots."""
+    """Yield (node, kind) for what may be mutated: no imports, annotations, docstrings, f-strings, ``__all__`` or slots."""
     if isinstance(node, (ast.JoinedStr, ast.Import, ast.ImportFrom)) or _declares(node):
         return
     kind = _kind(node, in_function)

@@ -59,7 +59,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(site: Path) -> Iterator[str]:
-    """Serve the site during the block, and return its address."""
+    """Serve the site during the block, and yield its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -163,7 +163,7 @@ class Visit:
                     self._problem(name, f"{link.removeprefix(self.address)} leads nowhere")
 
     def search(self, word: str, target: str) -> None:
-        """Type a word into the search and follow the first result."""
+        """Type a word into the search, and check that ``target`` is in one of the first three links."""
         self._open("")
         field = self._one("input.md-search__input")
         self.driver.execute_script("arguments[0].focus()", field)

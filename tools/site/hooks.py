@@ -49,7 +49,7 @@ def _places(nav: Any) -> Iterator[str]:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the generated pages."""
+    """Add the pages of the reference, and pages for files outside docs/."""
     for place, text in _made.items():
         files.append(File.generated(config, place, content=text))
     for place, text in _mirrored(files):
