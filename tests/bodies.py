@@ -51,8 +51,8 @@ def written(entry: Any) -> str:
 
 @functools.cache
 def _returned(text: str) -> str:
-    """Return the result expression of the first lambda of a text. The longest part of the text that parses as a
-    lambda has it.
+    """Return the result expression of the first lambda of a text. The lambda is the longest part from there on that
+    parses as one.
     """
     text = text[text.index("lambda"):]
     for end in (len(text), *(k for k in reversed(range(len(text))) if text[k] in ",)]}")):

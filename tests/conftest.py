@@ -155,7 +155,7 @@ def full(lane) -> bool:
 
 @pytest.fixture(autouse=True)
 def unspent_budget() -> None:
-    """Reset the budget, so that compiling in a test does not depend on earlier tests."""
+    """Reset the time spent on compiling, so that what a test compiles does not depend on earlier tests."""
     importlib.import_module("jtorch.engine").local.recorder.trie.budget.spent = 0.0
 
 

@@ -16,7 +16,7 @@ NO_TORCH = "PyTorch is not installed (pip install jtorch-jax[conformance])"
 def library(name: str) -> ModuleType:
     """Import ``torch`` or ``jtorch`` without its own warnings and with its generator at seed 0; PyTorch on one thread.
 
-    What is warned of once in a process is warned of each time.
+    A warning that is usually shown once in a process is shown each time.
     """
     is_new = name not in sys.modules
     with warnings.catch_warnings():

@@ -17,7 +17,7 @@ def launched(library: str, processes: int, program: str, *args: str, **environme
 
 
 def written(library: str, processes: int, program: str, to: Path, *args: str) -> list[str]:
-    """Return the lines that the ranks write to a file one after another. Gloo prints to stdout in pieces."""
+    """Return the lines that the ranks write to a file, one rank after another. In stdout, Gloo's output could split them."""
     ran = launched(library, processes, program, *args, PRINTED=str(to))
     if library == "torch" and "terminate called without an active exception" in ran.stderr:
         # On a loaded machine PyTorch sometimes aborts at its end, so a failed run is repeated once.

@@ -8,6 +8,6 @@ import pytest
 
 @pytest.fixture
 def errors_at_the_call():
-    """Let calls raise errors about values at once; programs raise them at their end."""
+    """Skip the test in the mode of the engine that raises errors about values at a program's end, not at the call."""
     if os.environ.get("JTORCH_ENGINE") == "hot":
         pytest.skip("errors of values come at the end of a compiled record")

@@ -46,7 +46,7 @@ def test_a_tensor_is_a_pytree():
 
 
 def f(x):
-    """A function of a tensor that uses views, writes, indexing and control by shape."""
+    """Compute with views, writes, indexing and the number of elements of a tensor."""
     y = x * 2
     y[0] = y[1].clone() * x[2]
     y[1:].mul_(x[:-1])

@@ -25,7 +25,9 @@ def loss_of(torch, w1, w2, x):
 
 
 def trained(torch, change=None, steps=STEPS):
-    """Return the losses and last gradients of a loop. ``change(i, w1, w2, loss)`` adds to each step."""
+    """Return the losses of a loop. ``change(i, w1, w2, loss)`` is called in each step. If it returns True, the step calls no
+    other backward.
+    """
     w1, w2, x = model(torch)
     losses = []
     for i in range(steps):

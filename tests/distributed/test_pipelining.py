@@ -159,7 +159,7 @@ def test_masks_are_cut_along_the_batch(same):
 # ---------------------------------------------------------------- backward
 
 def in_two_parts(xp):
-    """Return gradients of inputs, then of parameters. Some parameters are used twice, some by no input's gradient."""
+    """Return gradients of inputs, then of parameters. Some parameters are used twice, and one is on no path to an input."""
     b = part(xp, "_backward")
     xp.manual_seed(0)
     w = [xp.nn.Parameter(xp.arange(9.).view(3, 3).sin() * (i + 1)) for i in range(4)]

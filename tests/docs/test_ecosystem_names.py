@@ -1,4 +1,4 @@
-"""The sources of packages give the names of PyTorch's that they use, and jtorch is asked for them."""
+"""``tools.ecosystem.names`` finds the names of PyTorch in packages' sources, and those that jtorch lacks or refuses."""
 from __future__ import annotations
 
 import io

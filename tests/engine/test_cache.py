@@ -33,7 +33,10 @@ print(torch.engine.report())
 
 @pytest.fixture
 def run(run_python, tmp_path):
-    """Run the loop in a process of its own. Return its last loss, and the numbers of compiled and of read programs."""
+    """Return a function that runs the loop in a process of its own.
+
+    It returns the loop's last loss, and the numbers of compiled and of read programs.
+    """
     def run_loop(directory: str | None = None):
         printed = run_python(LOOP, {"JTORCH_CACHE": str(tmp_path / "cache") if directory is None else directory, "JTORCH_ENGINE": "hot"})
         programs, kernels, loaded = re.search(r"(\d+) programs and (\d+) kernels compiled in .*\((\d+) read from disk\)",

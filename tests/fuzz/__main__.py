@@ -95,7 +95,7 @@ def _work(given: argparse.Namespace) -> None:
         _tell(file, seed, seed - given.seed, kinds)
         if time.time() - started > given.seconds:
             return
-        policy.DOZENS = 64 * (seed % 2)        # In every second program parts are written without a call.
+        policy.DOZENS = 64 * (seed % 2)        # In every second program parts are written at once.
         policy.MANY = 16 * (seed % 3)                  # In every third program new paths make no states.
         found = run(seed, torch, jtorch, given.steps, given.messages)
         if found is None:

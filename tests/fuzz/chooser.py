@@ -51,7 +51,7 @@ class Chooser:
         return self.rng.randrange(-n, n)
 
     def of_shape(self, shape: Any, dtype: Any) -> str:
-        """Return a tensor that broadcasts to a shape, from the pool if possible."""
+        """Return the name of a tensor that broadcasts to a shape, or the source of a new one."""
         fitting = self.tensors(lambda o: o.dtype == dtype and broadcasts(o.shape, shape))
         if fitting and self.rng.random() < 0.6:
             return self.rng.choice(fitting)

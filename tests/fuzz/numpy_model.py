@@ -93,7 +93,7 @@ class Shown:
 
     @property
     def is_leaf(self) -> bool:
-        """Return whether the tensor has no history. A view of a leaf with a gradient has one."""
+        """Return whether the tensor has no history. A view of a leaf that needs a gradient has one."""
         return not self.requires_grad or self.history.leaf is self
 
     @property

@@ -30,7 +30,7 @@ class World:
         self.names: dict[str, Any] = {"xp": xp, "np": np, "copy": copy, "log": self.log, "poke": poke}
 
     def run(self, line: str) -> tuple:
-        """Run a statement. Return None, or the type and first sentence of its error."""
+        """Run a statement. Return (), or ("raises", type, first sentence) of its error."""
         try:
             exec(_compiled(line), self.names)
             self._settle()

@@ -89,7 +89,7 @@ class Programs(RuleBasedStateMachine):
         return found
 
     def written(self, t: Both, of_model, of_library) -> None:
-        """Write on both sides. Skip writes that overflow or write an element twice."""
+        """Write on both sides. Skip tensors whose elements overlap, except expanded ones."""
         if t.shown.overlaps and not t.shown.expanded:
             return
         self.both(of_model, of_library)
@@ -338,7 +338,7 @@ def indices(draw, shape: tuple[int, ...]) -> tuple:
 
 
 def part(n: int) -> list:
-    """Choose the part of a dim that an index leaves."""
+    """Return items of an index for a dim of ``n`` elements. Each leaves at least one element."""
     if n == 1:
         return [slice(None), 0]
     return [slice(1, None), n // 2, slice(None, None, 2), slice(0, n - 1), slice(None), -1, slice(n - 1, None)]
@@ -372,7 +372,7 @@ def turned(shape: tuple[int, ...]) -> st.SearchStrategy[View]:
 
 
 def reshaped(shape: tuple[int, ...]) -> st.SearchStrategy[View]:
-    """Return views of another shape; some memory has none."""
+    """Return views of another shape. Some are refused for the tensor's strides."""
     count, wide = int(np.prod(shape)), tuple(n if n > 1 else 3 for n in shape)
     sizes = st.sampled_from([(-1,), *[size for n in (2, 3, 4) if count % n == 0 for size in ((n, -1), (-1, n), (n, 1, -1))]])
     return st.one_of(

@@ -16,7 +16,7 @@ def module(xp):
 
 
 class Unready:
-    """A subclass without super().__init__()."""
+    """Makes a module of a class that sets an attribute and does not call ``super().__init__()``."""
 
     def __new__(cls, xp, name, value):
         class Early(xp.nn.Module):

@@ -71,7 +71,7 @@ class Copies(Translator):
 
 
 def samples(info: Any, dtype: str) -> list[tuple[bool, int, Any]]:
-    """Yield (training mode, number, input) of all of a module's inputs."""
+    """Return (training mode, number, input) of all of a module's inputs."""
     torch = library("torch")
     made = []
     for training in (True, False) if info.train_and_eval_differ else (True,):

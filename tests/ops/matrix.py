@@ -70,8 +70,8 @@ class Run:
         return self.translator.named(self.case.dotted) if found is None or found is self.info.op else found
 
     def samples(self, seed: int, count: int | None) -> list:
-        """Yield PyTorch's samples: ``count`` of them chosen by ``seed``, or all. Of more than ``FULL`` take some at
-        even distances.
+        """Return (number, sample) of PyTorch's samples: ``count`` of them chosen by ``seed``, or all. If there are more
+        than ``FULL``, take some at even distances.
         """
         self.torch.manual_seed(0)
         random.seed(0)

@@ -50,7 +50,8 @@ BACKWARD = {
     "addmm": lambda F, t, x, y, z: t.addmm(z.reshape(32, 32), x.reshape(32, 32), y.reshape(32, 32)),
     "convolution": lambda F, t, x, y, z: F.conv2d(x.reshape(1, 4, 16, 16), y[:288].reshape(8, 4, 3, 3), z[:8], padding=1),
 }
-# On some processors PyTorch's convolutions round intermediate gradients to 16 bits. So PyTorch computes this one in float32.
+# On some processors PyTorch's convolutions round intermediate gradients to 16 bits. So the test lets PyTorch compute this one
+# in float32.
 PYTORCHS = {"convolution": lambda F, t, *args: BACKWARD["convolution"](F, t, *[a.float() for a in args]).bfloat16()}
 
 

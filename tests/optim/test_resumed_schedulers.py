@@ -166,7 +166,7 @@ def test_rates_of_40_epochs(xp, name):
 
 
 def last_epochs(xp, name):
-    """Return the rates after each of 40 epochs. The inner and outer schedulers continue with another optimizer."""
+    """Return the rates of three epochs after each of 40 epochs, from new inner and outer schedulers resumed there."""
     found = []
     for epoch in range(40):
         optimizer, _ = _advanced(xp, name, epoch)

@@ -50,7 +50,7 @@ no_mkl = pytest.mark.skipif(torch_uses_mkl(), reason="on Intel's CPUs PyTorch dr
 
 
 def same(theirs, ours, seed=7, before=0, ulp=0):
-    """Run both from one seed (after ``before`` normals) and compares the numbers and the states."""
+    """Run both from one seed (after ``before`` normals), and compare the numbers and the states."""
     torch.manual_seed(seed)
     stream = Stream(seed)
     torch.randn(before)
@@ -259,7 +259,7 @@ def compare(theirs, ours):
     """Check that both give the same numbers, or the same error with the same first line."""
     try:
         theirs()
-    except Exception as e:  # noqa: BLE001, whatever PyTorch raises is what we must raise
+    except Exception as e:  # noqa: BLE001, whatever PyTorch raises is what jtorch must raise
         with pytest.raises(type(e)) as found:
             ours(Stream())
         assert str(found.value).split("\n")[0] == str(e).split("\n")[0]

@@ -13,7 +13,7 @@ from libraries import library
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Saves in a loop in a child process and kills it, once for each line it reads. jtorch is imported once: children are forks.
+# For each line that it reads, this script forks a child that saves in a loop, and kills it. So jtorch is imported only once.
 SAVER = """
 import os, signal, sys, time
 import numpy as np

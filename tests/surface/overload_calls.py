@@ -1,4 +1,4 @@
-"""Calls as JSON, and what a library makes of them: for each overload that PyTorch's type stubs declare.
+"""Calls of each overload that PyTorch's type stubs declare, as JSON, and their outcomes.
 
 ``record_overloads.py`` writes ``overload_calls.json.gz`` with PyTorch; ``test_overloads.py`` makes the calls without it.
 An argument is plain JSON, or a string that ``value`` reads: ``t:float32:2,3:0`` is a tensor, ``dtype:int64`` a dtype.
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 FILE = Path(__file__).with_suffix(".json.gz")
-UNINITIALISED = ("empty", "resize", "set_", "new_empty")     # their results hold arbitrary numbers
+UNINITIALISED = ("empty", "resize", "set_", "new_empty")     # Their results hold arbitrary numbers.
 PRECISION = {"float16": 2e-2, "bfloat16": 5e-2, "complex32": 2e-2}
 
 
@@ -105,12 +105,12 @@ def outcome(xp: Any, owner: str, name: str, args: list, kwargs: dict) -> Any:
             if owner == "Tensor" or name.endswith("_") or "inplace" in named:
                 shown = [shown, describe(xp, given[:1], name)]
             return shown
-        except Exception as error:      # noqa: BLE001  which one it is, is the outcome
+        except Exception as error:      # noqa: BLE001  (the outcome names the error)
             return {"error": type(error).__name__}
 
 
 def describe(xp: Any, x: Any, name: str) -> Any:
-    """Return a result as JSON that two libraries' results are compared by."""
+    """Return a result as JSON, for a comparison of two libraries."""
     if isinstance(x, xp.Tensor):
         return {"tensor": [str(x.dtype), list(x.shape), str(x.layout), *_sum(x, name)]}
     if isinstance(x, (list, tuple)):

@@ -1,7 +1,7 @@
-"""Record what PyTorch makes of small calls of all overloads that its type stubs declare (``python -m surface.record_overloads``).
+"""Record PyTorch's outcomes of small calls of all overloads in its type stubs (``python -m surface.record_overloads``).
 
-The stubs give each overload's arguments and their types. Arguments are tried, simple ones first, until PyTorch takes a call.
-Then each optional argument is added, all are given by position and by name, and some are made wrong.
+The stubs give each overload's arguments and their types. Arguments are tried, simple ones first, until PyTorch accepts a call.
+Then each optional argument is added, all are given by position and by name, and wrong calls are made.
 """
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from typing import Any
 from libraries import library
 from surface.overload_calls import FILE, outcome, same
 
-SECONDS = 2.0       # limit of the search for one overload's arguments
-VALUES = 2          # recorded values of each optional argument, if one of them changes the outcome
+SECONDS = 2.0       # Limit of the search for one overload's arguments.
+VALUES = 2          # Number of recorded values of each optional argument, if one of them changes the outcome.
 
 FLOATS = ["t:float32:2,3:{}", "t:float32:3,3:{}", "t:float32:3:{}", "t:float32::{}", "t:float32:2,3,3:{}", "t:float32:1,2,4,4:{}",
           "t:float32:2,2,3,3:{}", "t:float32:1,2,4,4,4:{}", "t:float32:2:{}", "t:float32:1,4,3:{}", "t:float32:3,2:{}", "t:float64:3,3:{}"]
@@ -224,7 +224,7 @@ def _seeded(spec: Any, seed: int) -> Any:
 
 
 def simplest_first(lists: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
-    """Yield the product of the lists, by the sum of the places."""
+    """Yield the product of the lists, ordered by the sum of the values' positions in their lists."""
     if not all(lists):
         return
     start = (0,) * len(lists)
@@ -263,7 +263,9 @@ class Recorder:
         return outcome(self.torch, self.overload.owner, self.overload.name, args, kwargs)
 
     def add(self, args: list, kwargs: dict, *, if_taken: bool = False) -> Any:
-        """Record a call and return its outcome, or None where it is not recorded."""
+        """Record a call if its outcome is short and stays the same, and return the outcome. With ``if_taken`` return None
+        for an error, and do not record it.
+        """
         found = self.run(args, kwargs)
         if if_taken and is_error(found):
             return None
@@ -279,7 +281,7 @@ def is_error(found: Any) -> bool:
 
 
 def record(overload: Overload) -> list[list]:
-    """Return the calls of one overload, with their outcomes; none where PyTorch takes no call that is tried."""
+    """Return the calls of one overload, with their outcomes. There are none if PyTorch accepts no call that is tried."""
     recorder = Recorder(overload)
     required = [k for k, a in enumerate(overload.arguments) if not a.optional]
     base = _search(recorder, required)
@@ -288,7 +290,7 @@ def record(overload: Overload) -> list[list]:
     recorder.add(*_call(overload, base))
     taken = _optional(recorder, base)
     _by_position(recorder, base, taken)
-    if not overload.name.startswith("__"):      # Python itself calls operators
+    if not overload.name.startswith("__"):      # Python itself calls operators.
         _by_name(recorder, base)
         _wrong(recorder, base)
     return recorder.calls
@@ -327,7 +329,7 @@ def _search(recorder: Recorder, required: list[int]) -> dict[int, Any] | None:
 
 
 def _optional(recorder: Recorder, base: dict[int, Any]) -> dict[int, Any]:
-    """Record each optional argument alone; return a value of each that changes the outcome or is taken."""
+    """Record each optional argument alone. Return an accepted value of each, if possible one that changes the outcome."""
     overload, taken = recorder.overload, {}
     plain = recorder.run(*_call(overload, base))
     for k, a in enumerate(overload.arguments):

@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def examined() -> tuple[int, list[str]]:
-    """Return the doctor's status and lines, in a thread of its own, because earlier tests may have spent this one's
-    budget.
+    """Return the doctor's status and lines, in a thread of its own, because earlier tests may have used up this
+    one's time for compiling.
     """
     lines: list[str] = []
     status: list[int] = []

@@ -1,4 +1,4 @@
-"""Small calls of each overload that PyTorch's type stubs declare: taken or refused, shapes, dtypes and values as in PyTorch.
+"""Small calls of each overload that PyTorch's type stubs declare are accepted or refused, with results as in PyTorch.
 
 ``record_overloads.py`` has recorded PyTorch's outcomes. Each optional argument is given once: if jtorch ignored
 it, values would differ. Errors are compared by their types.
@@ -35,9 +35,9 @@ ACCIDENTS = {
 
 
 def is_accident(args: list, kwargs: dict, expected: dict) -> bool:
-    """Return whether a call is of a kind that jtorch accepts or refuses in another way than PyTorch.
+    """Return whether a call is of a kind that jtorch may accept although PyTorch refuses it, or the reverse.
 
-    ``None`` is taken where an argument may be left out. A number that stands for the tensor is not called ``self``.
+    jtorch accepts ``None`` for an argument that may be left out, and no number under the name ``self`` of a tensor.
     A call without a kernel in PyTorch may work in jtorch, or raise another error.
     """
     error = expected.get("error") if isinstance(expected, dict) else None
