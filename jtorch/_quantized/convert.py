@@ -53,7 +53,7 @@ def quantize_dynamic(model: Module, qconfig_spec: Any = None, dtype: Any = QINT8
         model (Module): the model, in float32.
         qconfig_spec (set or dict): types or names of modules, or a dict of these to QConfigs. By default Linear, LSTM, GRU and
             the cells.
-        dtype (dtype): ``torch.qint8`` or ``torch.float16``, for a set.
+        dtype (dtype): ``torch.qint8`` or ``torch.float16``, unless ``qconfig_spec`` is a dict.
         mapping (dict): maps types of modules to their quantized types.
         inplace (bool): change the model itself.
 
@@ -135,7 +135,7 @@ def swap_module(mod: Any, mapping: dict, custom_module_class_mapping: dict, use_
         mod (Module): the module.
         mapping (dict): maps types of modules to their quantized types.
         custom_module_class_mapping (dict): maps types of the user's modules to types with ``from_observed``.
-        use_precomputed_fake_quant (bool): passed to ``from_float``, which ignores it.
+        use_precomputed_fake_quant (bool): ignored.
 
     """
     kind = type_before_parametrizations(mod)

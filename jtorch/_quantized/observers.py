@@ -28,12 +28,12 @@ _EPS = finfo(float32).eps
 
 
 def _with_args(cls_or_self: Any, **kwargs: Any) -> _PartialWrapper:
-    """Return a class with some of its arguments."""
+    """Return a factory that creates a class's objects with some of the arguments fixed."""
     return _PartialWrapper(functools.partial(cls_or_self, **kwargs))
 
 
 class _PartialWrapper:
-    """A class with some of its arguments, as ``with_args`` returns it."""
+    """Creates a class's objects with some of the arguments fixed. ``with_args`` returns it."""
 
     def __init__(self, p: Any):
         self.p = p
@@ -53,7 +53,7 @@ class ObserverBase(Module):
     Shape: any.
 
     Args:
-        dtype (dtype): the dtype that is chosen for.
+        dtype (dtype): the dtype to quantize to.
         is_dynamic (bool): whether the scale is chosen for each input.
 
     Example::

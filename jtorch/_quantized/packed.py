@@ -1,4 +1,4 @@
-"""The weights of quantized modules, with their bias: of 8 bits with scales, or of 16-bit floats."""
+"""The weights and biases of quantized modules. The weights are 8-bit integers with scales, or 16-bit floats."""
 from __future__ import annotations
 
 from typing import Any
@@ -23,7 +23,7 @@ _GREATEST = 65504.0       # the greatest number of float16
 
 
 class PackedWeight:
-    """A weight of qint8, or one in float32 with the numbers of float16, and its bias."""
+    """A weight and its bias. The weight is qint8, or float32 with numbers that float16 can represent."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None):
         self.weight, self.bias = weight, bias
@@ -65,7 +65,7 @@ def pack(weight: Tensor, bias: Tensor | None, dtype: Dtype) -> PackedWeight:
 
 
 def weight_of(weight: Tensor, observer: Any) -> Tensor:
-    """Quantize a weight to qint8, as an observer of it chooses. For float16 return it in float32, which ``pack`` rounds."""
+    """Return a weight of qint8 with the scales that ``observer`` chooses. For float16, return a float32 weight for ``pack``."""
     observer(weight)
     weight = weight.detach().to(float32)        # type: ignore[attr-defined]
     if observer.dtype is float16:

@@ -134,7 +134,7 @@ class RNNBase(Module):
                                               for layer, suffix in made._places()])
         return made
 
-    # These are the float layers' functions, which read only the sizes.
+    # The quantized layers share these functions of the float layers, which read only sizes.
     _directions: Any = floats.RNNBase._directions
     _batch: Any = floats.RNNBase._batch
     get_expected_hidden_size: Any = floats.RNNBase.get_expected_hidden_size

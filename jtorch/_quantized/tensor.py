@@ -133,7 +133,7 @@ QuantizedTensor.__module__ = "torch"
 
 
 def quantized(integers: Tensor, scale: Any, zero_point: Any, axis: int | None = None) -> QuantizedTensor:
-    """Return a quantized tensor that shows integers."""
+    """Return a quantized tensor that shares the memory of ``integers``."""
     t: Any = alias(integers)
     t.__class__ = QuantizedTensor
     t._dtype, t._scale, t._zero_point, t._axis = DTYPES[integers.dtype], scale, zero_point, axis

@@ -57,7 +57,7 @@ class CodeGen:
         self._func_name = "forward"
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
-        """Return the ``def`` line, and the lines that unpack the arguments to the graph's inputs."""
+        """Return the ``def`` line. Subclasses add lines that turn the arguments into the graph's inputs."""
         if not free_vars or free_vars[0] != "self":
             free_vars.insert(0, "self")
         if expanded_def:
@@ -219,7 +219,7 @@ class _Source:
         return "" if plain == repr(node) else f"{node!r} = {plain}\n"
 
     def output(self, node: Node) -> str:
-        """Return the last line."""
+        """Return the ``return`` line."""
         if node.type is not None:
             self.returns = f" -> {self.type_of(node.type)}"
         return _called(self.codegen.generate_output, node.args[0], repr_fn=self.value)
@@ -237,7 +237,7 @@ class _Source:
         return f"{format_target(self.value(node.args[0]), str(node.target))}({self.arguments(node.args[1:], node.kwargs)})"
 
     def call_function(self, node: Node) -> str:
-        """Return the source of a function's call; an operator's, for functions of the module ``operator``."""
+        """Return the source of a function's call, written with the operator for a function of the module ``operator``."""
         operator = node.target.__name__ if getattr(node.target, "__module__", "") == "_operator" else ""    # type: ignore[union-attr]
         if operator in magic_methods:
             return magic_methods[operator].format(*[self.value(a) for a in node.args])
@@ -303,7 +303,7 @@ def _called(method: Callable, *args: Any, **options: Any) -> str:
 
 
 def _numbered(body: list[str], start: int) -> tuple[list[str], dict[int, int | None]]:
-    """Return the lines of a body, and the node of each line."""
+    """Return the lines of a body, and the number of each line's node."""
     lines: list[str] = []
     numbers: dict[int, int | None] = {}
     at: int | None = None

@@ -30,7 +30,7 @@ PH = PHBase()
 
 
 def transfer_attrs(source: Any, to: Any) -> None:
-    """Copy the attributes of ``source`` that ``to`` lacks."""
+    """Copy the attributes of ``source`` that ``to`` lacks, except callables and names with two underscores."""
     for name in dir(source):
         value = getattr(source, name)
         if not callable(value) and not name.startswith("__") and not hasattr(to, name):
@@ -38,7 +38,7 @@ def transfer_attrs(source: Any, to: Any) -> None:
 
 
 def check_input(tracer: Any, made: Any, name: str, x: Any) -> Any:
-    """Return the fixed value of an input, and add nodes that check that callers pass the same value."""
+    """Return the fixed value of an input, and add a node that checks that callers pass it; warn if the value has no check."""
     if isinstance(x, base_types) and not isinstance(x, Tensor):
         _assert(made == x, f"{name} has been specialized to have value {x} but got another value")
     elif x is None:

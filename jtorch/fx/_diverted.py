@@ -20,7 +20,7 @@ _REFUSING = frozenset((
     "arange as_tensor asarray bartlett_window blackman_window empty empty_permuted empty_strided eye from_numpy frombuffer full "
     "hamming_window hann_window kaiser_window linspace logspace ones rand randint randn randperm range scalar_tensor tensor "
     "tril_indices triu_indices zeros").split())
-# These functions call the method of the same name.
+# In PyTorch these functions call the method of the same name, so the node is a call of the method.
 _CALL_METHODS = ("torch.nn.functional.sigmoid", "torch.nn.functional.tanh")
 _OPERATORS = {f"__{r}{n}__": n for n in ("add", "sub", "mul", "matmul", "pow") for r in ("", "r", "i")}
 
@@ -72,7 +72,7 @@ def _normalized_call(f: Any, short: str, args: tuple, kwargs: dict[str, Any]) ->
             named.update(value)
         elif p.default is p.empty or p.default is MISSING:
             positional.append(value)
-        # A parameter such as ``tensors=None`` is only another name for ``*tensors_``.
+        # Omit ``out=None``, and parameters such as ``tensors=None`` that are only another name for ``*tensors_``.
         elif not (value is None and (p.name == "out" or f"{p.name}_" in signature.parameters)):
             named[p.name] = value
     return _with_indices(f, short, named), tuple(positional), named

@@ -1,4 +1,4 @@
-"""Operators by their names in the module ``operator``, which generated code writes as operators."""
+"""Maps names of functions in the module ``operator`` to the operators that generated code writes instead of calls."""
 from __future__ import annotations
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "div": "/", "mod": "%", "pow": "**",

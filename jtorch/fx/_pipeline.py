@@ -54,7 +54,7 @@ class _Cut:
                 self._pass(value, node)
 
     def _taken_from(self, node: Node) -> int | None:
-        """Return the part of a tuple from which a node takes an item, since only tensors pass between parts; else None."""
+        """Return the part with the tuple that a node takes an item of, since only tensors pass between parts; else None."""
         whole = node.args[0] if node.target is operator.getitem else None
         return None if not isinstance(whole, Node) or isinstance(whole.meta["val"], Tensor) else self.of.get(whole)
 
@@ -115,7 +115,7 @@ def _joined(graph: Graph, cut: _Cut, modules: dict[str, Module]) -> GraphModule:
 
 
 def _without_sharing(modules: list[GraphModule]) -> list[GraphModule]:
-    """Return the modules; those that share a parameter are copied."""
+    """Return the modules, with copies in place of those that share a parameter."""
     users = Counter(id(p) for m in modules for p in {id(p): p for p in m.parameters()}.values())
     return [copy.deepcopy(m) if any(users[id(p)] > 1 for p in m.parameters()) else m for m in modules]
 
@@ -123,7 +123,7 @@ def _without_sharing(modules: list[GraphModule]) -> list[GraphModule]:
 # ---------------------------------------------------------------- public class
 
 class Pipe(Module):
-    """A model in stages, which computes what the model computes. See torch.distributed.pipelining.Pipe.
+    """A model that runs in stages, with the same results. See torch.distributed.pipelining.Pipe.
 
     Args:
         split_gm: the graph that calls the stages.
@@ -193,7 +193,7 @@ def pipeline(module: Module, mb_args: tuple[Any, ...], mb_kwargs: dict[str, Any]
         module: the model.
         mb_args: example inputs of a microbatch. Values that are no tensors become constants of the stages.
         mb_kwargs: example inputs by name.
-        split_spec: the side of each module, by its name, on which to split; or the model calls ``pipe_split``.
+        split_spec: maps names of modules to SplitPoint.BEGINNING or END. If None, split where the model calls ``pipe_split``.
         split_policy: a function that inserts ``pipe_split`` into the traced graph, in place of ``split_spec``.
 
     Returns:

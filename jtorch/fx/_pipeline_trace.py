@@ -81,7 +81,7 @@ class _Tracer(Tracer):
             self.create_node("call_function", pipe_split, (), {})
 
     def call_module(self, m: Any, forward: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Call a module, and record the split points at its sides."""
+        """Call a module, and record its split point, if it has one at its beginning or end."""
         point = m.__dict__.get("_split_point")
         if point is SplitPoint.BEGINNING:
             self.cut()
@@ -92,7 +92,7 @@ class _Tracer(Tracer):
 
 
 def _cut_within(mod: Module, args: tuple, kwargs: dict[str, Any]) -> set[Module]:
-    """Return the modules that contain a split point of a forward."""
+    """Run a forward, and return the model and those of its modules that contain a split point."""
     running: list[Any] = []
     found: set[Module] = {mod}
 

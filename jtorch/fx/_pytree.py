@@ -12,7 +12,7 @@ SUPPORTED_NODES_EXACT_MATCH: dict[type, Callable[[Any, TreeSpec], bool] | None] 
 
 def register_pytree_flatten_spec(cls: type, flatten_fn_spec: Callable[[Any, TreeSpec], list[Any]],
                                  flatten_fn_exact_match_spec: Callable[[Any, TreeSpec], bool] | None = None) -> None:
-    """Register a function that returns the children of a class; the object may have more children than the traced one."""
+    """Register the function that returns the children of an object of ``cls`` that a spec has. The object may have more."""
     SUPPORTED_NODES[cls] = flatten_fn_spec
     SUPPORTED_NODES_EXACT_MATCH[cls] = flatten_fn_exact_match_spec
 

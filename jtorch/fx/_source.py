@@ -62,7 +62,7 @@ def _name_of(obj: Any) -> tuple[str, str]:
 
 
 def with_imports(block: str, src: str) -> tuple[str, dict[str, Any]]:
-    """Return a source with its imports, and the globals that all generated code knows."""
+    """Return a source with the imports that it has to run, and the globals that replace the other imports of ``block``."""
     known = {v.import_str: (n, v.obj) for n, v in _custom_builtins.items()}
     lines = block.split("\n")
     return "\n".join([*[line for line in lines if line not in known], src]), dict(known[line] for line in lines if line in known)

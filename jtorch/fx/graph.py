@@ -104,7 +104,7 @@ class Graph:
     Args:
         owning_module: the module whose attributes the nodes use.
         tracer_cls: the class of the tracer that made the graph.
-        tracer_extras: further facts about the tracer.
+        tracer_extras: arguments of the tracer's ``trace`` by name, for unpickling a module of the graph.
 
     >>> g = torch.fx.Graph()
     >>> x = g.placeholder("x")
@@ -135,7 +135,7 @@ class Graph:
         return _node_list(self)
 
     def output_node(self) -> Node:
-        """Return the last node."""
+        """Return the output, which must be the last node."""
         found = next(iter(reversed(self.nodes)))
         if found.op != "output":
             raise AssertionError(f"Expected output node, got op={found.op}")

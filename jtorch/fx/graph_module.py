@@ -92,7 +92,7 @@ def _del_attr(module: Any, target: str) -> None:
 # ---------------------------------------------------------------- the module
 
 def _is_ours(file: str) -> bool:
-    """Return whether a file in a traceback is the package's. PyTorch's C++ functions have no frames in a traceback."""
+    """Return whether a traceback's file is part of jtorch. Callers skip its frames, since PyTorch's C++ code has no frames."""
     return file.startswith((_PACKAGE, "<jtorch"))
 
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 MAP_LOCATION: TypeAlias = Callable[[Any, str], Any] | device | str | dict[str, str] | None
 
-# Maps each file to its public names, which are imported on first access, since most programs never save.
+# Maps each name of this module to the file that defines it. Names are imported on first access: most programs never save.
 _WHERE = {name: file for file, names in {
     "for_packages": "normalize_storage_type _get_restore_location _is_path _is_torchscript_zip _is_zipfile _maybe_decode_ascii "
                     "_open_file_like _open_zipfile_reader",
@@ -161,7 +161,7 @@ def _weights_only(given: bool | None, pickle_module: Any) -> bool:
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """Return the classes and functions in a checkpoint that ``weights_only=True`` does not allow, without running the pickle."""
+    """Return the names in a checkpoint that ``weights_only=True`` does not allow, without running the pickle."""
     from jtorch.serialization import loading
     return loading.unsafe_globals(f)
 

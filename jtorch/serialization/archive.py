@@ -1,7 +1,7 @@
-"""PyTorch's zip archives: uncompressed, aligned records that are read and written without copies.
+"""PyTorch's zip archives of uncompressed, aligned records.
 
-The layout equals that of PyTorch's writer byte for byte: an ``FB`` field pads each local header, and a descriptor follows
-each record that is not empty. PyTorch may compute the offsets of records instead of looking them up.
+The writer's layout equals that of PyTorch's writer byte for byte, since PyTorch may compute the offsets of records instead
+of looking them up: an ``FB`` field pads each local header, and a descriptor follows each record that is not empty.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHUNK = 1 << 24
 
 
 def _crc(given: Any) -> int:
-    """Return the CRC-32 of a buffer of bytes. Between its pieces Python can handle signals."""
+    """Return the CRC-32 of a buffer of bytes. Work in pieces, so that Python can handle signals between them."""
     crc, data = 0, memoryview(given)
     for start in range(0, len(data), _CHUNK):
         crc = zlib.crc32(data[start:start + _CHUNK], crc)
@@ -76,7 +76,7 @@ class Writer:
                     _END.pack(b"PK\5\6", 0, 0, min(n, _MAX16), min(n, _MAX16), min(end - start, _MAX32), min(start, _MAX32), 0))
 
     def _identity(self) -> bytes:
-        """Return forty digits that depend only on the records."""
+        """Return forty digits that depend only on the names and CRCs of the records."""
         names = hashlib.sha256(b"\0".join(name for name, *_ in self.directory)).digest()
         sums = zlib.crc32(b"".join(struct.pack("<L", crc) for _, crc, *_ in self.directory))
         return b"%020d%020d" % (int.from_bytes(names[:8], "little"), sums)
@@ -102,7 +102,7 @@ def ended(missing: int) -> RuntimeError:
 
 
 class Reader:
-    """Reads an archive's records from a seekable stream, and checks each against its CRC."""
+    """Reads an archive's records from a seekable stream, and checks those that have a CRC."""
 
     def __init__(self, stream: Any):
         self.stream = stream
@@ -185,7 +185,7 @@ class Reader:
         return made
 
     def offset(self, name: str) -> int:
-        """Return the offset in the stream of a stored record's bytes, which lie before the directory."""
+        """Return where a record's bytes begin in the stream; RuntimeError if it is compressed, or damaged."""
         info = self._info(name)
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1 or info.compress_size != info.file_size:
             raise failed(f"reading file {name}", "the record is compressed or encrypted")

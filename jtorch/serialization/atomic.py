@@ -75,7 +75,7 @@ def _give_name(fd: int, folder: str, temporary: str) -> None:
 
 
 def _flush_folder(folder: str) -> None:
-    """Flush the folder, so that the new name survives a power failure; some systems cannot."""
+    """Flush the folder, so that the new name survives a power failure. Do nothing on systems that cannot flush folders."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY)
         try:

@@ -75,7 +75,7 @@ def _load_stream(file: Any, restore: Callable, pickle_module: Any, options: dict
 
 
 def _unpickler(file: Any, pickle_module: Any, options: dict[str, Any]) -> Callable[[Any], Any]:
-    """Return a function that reads a file's next pickle, given a ``persistent_load``; restricted, without a pickle module."""
+    """Return a function of ``persistent_load`` that reads a file's next pickle. Without ``pickle_module`` it is restricted."""
     if pickle_module is None:
         return lambda persistent_load: weights_only.Unpickler(file, persistent_load, options.get("encoding", "utf-8")).load()
 
@@ -198,7 +198,7 @@ class Archive:
 
 
 def _shared(array: np.ndarray) -> Storage:
-    """Return a storage over memory that it does not own; writes to its tensors change the memory."""
+    """Return a storage over memory that it does not own; writes to the storage's tensors change the memory."""
     return of_memory(engine.aval_of(array.shape, array.dtype, engine.CPU), array)
 
 

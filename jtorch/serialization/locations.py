@@ -74,7 +74,7 @@ def restorer(map_location: Any) -> Callable[[UntypedStorage, str], UntypedStorag
 
 
 def place_of(tag: str) -> Any:
-    """Return the device of a tensor whose pickle names its device instead of a storage with a tag."""
+    """Return the device to load a tensor to, if its pickle names the device ``tag`` instead of a storage with a tag."""
     given = of_thread.map_location
     if callable(given):
         raise RuntimeError("Callable map_location not supported with _rebuild_wrapper_subclass or "
@@ -112,6 +112,6 @@ register_package(20, lambda storage: str(storage.device) if storage.is_cuda else
 # A tensor on a mesh of several devices is saved as a tensor on the first device.
 register_package(21, lambda storage: str(single(storage.device)) if storage.device.type == "mesh" else None, lambda *_: None)
 register_package(22, _tagger_of("meta"), lambda storage, location: storage.to(device="meta") if location == "meta" else None)
-# JAX's virtual CPUs and other accelerators. Only map_location may name them: files never do, since PyTorch lacks them.
+# These tags stand for JAX's virtual CPUs and other accelerators. Only map_location has them: PyTorch could not read them.
 register_package(30, lambda storage: None, lambda storage, location: storage.to(device=location)
                  if re.fullmatch(r"cpu:[0-9]+|xla(:[0-9]+)?", location) else None)

@@ -65,7 +65,7 @@ def register(thing: Any, module: str, name: str) -> Any:
     return thing
 
 
-# Maps a pattern of a module's class name to PyTorch's file; the first match counts.
+# Maps a pattern for names of ``nn.Module`` classes to the file in torch/nn/modules; the first match counts.
 _FILES = [(re.compile(pattern), file) for pattern, file in (
     ("Softmax\\w*Loss", "adaptive"), ("Options$", "linear_cross_entropy_options"), ("Loss", "loss"),
     ("Pool|MaxUnpool", "pooling"), ("Dropout", "dropout"), ("BatchNorm", "batchnorm"), ("InstanceNorm", "instancenorm"),
@@ -161,7 +161,7 @@ def is_torch(module: str) -> bool:
 
 
 def python3_name(module: str, name: str) -> tuple[str, str]:
-    """Return the Python 3 name for a Python 2 name in a pickle of protocol 2."""
+    """Return the (module, name) of Python 3 for one of Python 2 in a pickle; other names stay the same."""
     import _compat_pickle
     if (module, name) in _compat_pickle.NAME_MAPPING:
         return _compat_pickle.NAME_MAPPING[module, name]

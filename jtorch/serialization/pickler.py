@@ -187,7 +187,7 @@ def python_pickler(storages: Storages) -> Any:
 
 
 def pickled(obj: Any, storages: Storages, pickle_module: Any, protocol: int, legacy: bool = False) -> bytes:
-    """Return the pickle of an object, and collect its storages."""
+    """Return the pickle of an object, and add its storages to ``storages``."""
     buffer, base = io.BytesIO(), _written_in_python(pickle_module)
     kind = _referring(pickle_module.Pickler if base is None else _naming(base), storages, legacy)
     kind(buffer, protocol=protocol).dump(obj)
@@ -195,7 +195,7 @@ def pickled(obj: Any, storages: Storages, pickle_module: Any, protocol: int, leg
 
 
 def bytes_of(storage: Storage) -> np.ndarray:
-    """Return a storage's content as an array of bytes, without a copy if the content is in the CPU's memory."""
+    """Return a storage's content as an array of bytes, without a copy if the CPU's memory has it contiguous."""
     if storage.host is not None:
         array = storage.host
     else:

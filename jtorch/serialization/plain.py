@@ -31,7 +31,7 @@ def bytes_of(storage: Any) -> bytes:
 
 
 def storage_of(data: bytes) -> Any:
-    """Return the storage of these bytes. The first tensor that shows the whole storage determines its dtype and shape."""
+    """Return the storage that ``bytes_of`` wrote. The first tensor that shows all of it determines its dtype and shape."""
     return rebuild.awaited(loading.load(io.BytesIO(data), None, pickle, False, False, {}))
 
 

@@ -28,8 +28,8 @@ MAX_DIMS, MAX_SIZE = 64, 2 ** 63
 class Stored(UntypedStorage):
     """A storage of a checkpoint while its pickle is read; afterwards its class becomes the base class.
 
-    The content takes the dtype and shape of the first tensor that shows it, and only then moves to its device. If ``filled``
-    is False the elements are read after the pickle, and ``finish`` is called then.
+    The content takes the dtype and shape of the first tensor that shows it, and only then moves to its device. ``finish`` is
+    called after the pickle has been read. If ``filled`` is False, the elements too are read after the pickle.
     """
 
     def __init__(self, content: Storage, dtype: dtype_class | None, restore: Callable | None = None, *, filled: bool = True):
@@ -198,7 +198,7 @@ def _rebuild_tensor_v3(storage: Stored, storage_offset: int, size: Any, stride: 
 
 
 def _share_view(made: Any, t: Tensor) -> Any:
-    """Give ``made``, a new alias of a tensor, the view that the storage has registered."""
+    """Give ``made``, an alias of ``t``, the same view object, since ``Stored`` updates only views that it has registered."""
     storage.show(made, made._storage, t._view)
     return made
 

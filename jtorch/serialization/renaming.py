@@ -44,7 +44,7 @@ def globals_of(data: bytes) -> Iterator[tuple[str, str]]:
 
 
 class _Texts:
-    """The last two strings on the stack, from the pickle or its memo."""
+    """The last two strings that the pickle has pushed, as literals or from its memo."""
 
     def __init__(self) -> None:
         self.last: tuple[Any, Any] = (None, None)

@@ -83,7 +83,7 @@ class set_default_mmap_options:
 
 
 class skip_data:
-    """A block in which ``torch.save`` reserves space for elements without writing them, and ``torch.load`` reads none."""
+    """A block in which ``torch.save`` writes zeros in place of elements, and ``torch.load`` reads no elements."""
 
     def __init__(self, materialize_fake_tensors: bool = False):
         self.materialize_fake_tensors = materialize_fake_tensors

@@ -1,8 +1,9 @@
 """The unpickler of ``torch.load(weights_only=True)``, which calls only functions on a list.
 
 Python's unpickler calls any function that a pickle names. This one executes only the opcodes of protocol 2 that state dicts
-need. A name means the object that the list below gives it, and nothing is imported. Only functions on the list are called,
-with checked arguments. Dict keys have limited size, because hashing a huge key would be an attack.
+need. It looks names up in a list, and never imports a module because a pickle names it, except jtorch's nested tensors. It
+calls only functions on the list, with checked arguments, and functions that the user has allowed. The size of dict keys is
+limited, because hashing huge keys could take forever.
 """
 from __future__ import annotations
 
@@ -143,7 +144,7 @@ def allowed() -> dict[str, Any]:
 
 
 def unsafe_globals(pickled: bytes) -> list[str]:
-    """Return the names in a pickle that are not allowed, without running it; names that the pickle computes are not found."""
+    """Return the names in a pickle that are not allowed, without running it; UnpicklingError for other opcodes."""
     import pickletools
     found = set()
     for opcode, arg, _ in pickletools.genops(io.BytesIO(pickled)):
@@ -160,7 +161,7 @@ _KEY_BUDGET = 3_000_000
 
 
 class Unpickler:
-    """Reads one pickle from a file; ``persistent_load(id)`` returns the storages. See the module's docstring."""
+    """Reads one pickle from a file; ``persistent_load`` returns the storage of a persistent id. See the module's docstring."""
 
     def __init__(self, file: Any, persistent_load: Callable[[Any], Any] | None = None, encoding: str = "utf-8"):
         self.file, self.persistent_load, self.encoding = file, persistent_load, encoding
@@ -221,7 +222,7 @@ class Unpickler:
     # ---- names and calls
 
     def named(self) -> None:
-        """Execute GLOBAL: push the allowed object with this name."""
+        """Execute GLOBAL: read a name, and push the allowed object that has it."""
         module, name = names.python3_name(self.line(), self.line())
         path = f"{module}.{name}"
         if module in _BLOCKED:
@@ -256,7 +257,7 @@ class Unpickler:
         self.stack.append(function(*args))
 
     def check_members(self, args: tuple) -> None:
-        """Check the arguments of OrderedDict, Counter and set: lists and dicts with keys that are cheap to hash."""
+        """Raise UnpicklingError for arguments of OrderedDict, Counter or set that are no collections or too slow to hash."""
         for container in args:
             if type(container) not in (list, tuple, dict):
                 raise UnpicklingError(f"a collection is to be made of a {type(container).__name__}")
@@ -359,7 +360,7 @@ class Unpickler:
         self.stack = []
 
     def check_protocol(self) -> None:
-        """Execute PROTO: accept any protocol, and warn for another than 2, whose opcodes are known."""
+        """Execute PROTO: accept any protocol, but warn unless it is 2, since others have opcodes that are not supported."""
         protocol = self.read(1)[0]
         if protocol != 2:
             warned.warn(f"Detected pickle protocol {protocol} in the checkpoint, which was not the default pickle protocol "

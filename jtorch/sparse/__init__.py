@@ -1,4 +1,4 @@
-"""torch.sparse: sparse tensors by coordinates (COO), by rows (CSR) or by columns (CSC)."""
+"""torch.sparse: sparse tensors by coordinates (COO), rows (CSR), columns (CSC) or blocks (BSR, BSC)."""
 from __future__ import annotations
 
 from typing import Any

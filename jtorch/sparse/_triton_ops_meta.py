@@ -1,4 +1,4 @@
-"""Parameters of Triton's kernels for sparse products, of which there are none: the functions raise NotImplementedError."""
+"""Parameters of Triton kernels for sparse products. jtorch has no such kernels, so the functions raise NotImplementedError."""
 from jtorch._base.not_built import placeholder
 
 get_meta, minimize, update, create_blocked_tensor = (

@@ -72,7 +72,7 @@ def from_coo(t: CooTensor, wanted: layout, blocksize: Any, where: str) -> Compre
 
 
 def _made(wanted: layout, numbers: np.ndarray, blocks: tuple[int, int], values: Tensor, size: tuple) -> CompressedTensor:
-    """Return a matrix from the sorted numbers of its blocks, and their values."""
+    """Return a block matrix with the given values. ``numbers`` are the sorted flat indices of its blocks."""
     outer, inner = blocks if wanted is sparse_bsr else blocks[::-1]
     over, plain = np.divmod(numbers, max(inner, 1))
     parts = tuple([places.tensor(a, values) for a in (places.begins(over, outer), plain)])

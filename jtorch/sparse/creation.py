@@ -15,7 +15,7 @@ from jtorch.sparse.rules import not_there, rule
 from jtorch.sparse.tensor import CLASSES, CompressedTensor, CooTensor, coo, make
 from jtorch.tensor import Tensor
 
-invariants = [False]        # [True] makes all constructors check that indices are within bounds.
+invariants = [False]        # Whether constructors check indices, unless they get ``check_invariants``.
 
 
 def _indices(given: Any, device: Any) -> Tensor:
@@ -25,7 +25,7 @@ def _indices(given: Any, device: Any) -> Tensor:
 
 
 def _values(given: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
-    """Return the values as a tensor; a view of a given tensor, so that gradients flow to it."""
+    """Return the values as a tensor: a leaf if ``requires_grad``, else a view of ``given`` that passes gradients on to it."""
     made = as_tensor(given, dtype=dtype, device=device)
     if requires_grad:
         return made.detach().requires_grad_()
@@ -260,7 +260,7 @@ __all__ = ["sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor",
 # ---------------------------------------------------------------- conversion of indices, for graph packages
 
 def _convert_indices_from_coo_to_csr(self: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
-    """Return the offset of the first value of each of ``size`` rows, for sorted row indices."""
+    """Return the offset of the first value of each of ``size`` rows, for sorted row indices, and the number of values."""
     made = places.tensor(places.begins(places.host(self), size), self)
     return made.int() if out_int32 else made
 

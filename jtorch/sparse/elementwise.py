@@ -1,4 +1,4 @@
-"""Elementwise functions that map 0 to 0, and sums, differences and products."""
+"""Elementwise functions that map 0 to 0, arithmetic, masks, zeros and copies of sparse tensors."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ _declare(_KEEP_ZERO, alone=True)
 
 @rule("pow", "__pow__")
 def power(t: Any, exponent: Any) -> Any:
-    """Compute ``t ** exponent`` for a positive exponent."""
+    """Compute ``t ** exponent`` of the stored values, for a number other than 0."""
     if is_sparse(exponent) or not is_sparse(t):
         raise not_there("pow", (t, exponent))
     number = exponent.item() if isinstance(exponent, Tensor) else exponent
@@ -154,7 +154,7 @@ def _sum(a: SparseTensor, b: SparseTensor, alpha: Any) -> SparseTensor:
 
 
 def _in_order(t: CooTensor) -> bool:
-    """Return whether the indices are unique and sorted. ``_sum`` coalesces its result only if both arguments are so."""
+    """Return whether the indices are unique and sorted. ``_sum`` coalesces its result only if this holds for both arguments."""
     if t.coalesced:
         return True
     numbers = places.flat(places.host(t.stored_indices[0]), tuple(t.shape)[:t.sparse_dim()])

@@ -20,7 +20,7 @@ _FORMS = (" * (*, torch.device device = None)\n * (Tensor indices, Tensor values
 
 
 def sparse_tensor_of(args: tuple, kw: dict[str, Any], dtype: Dtype, place: Device) -> Tensor:
-    """Return a COO tensor of indices and values, which keep their dtype, or an empty one of a size and ``dtype``."""
+    """Return a COO tensor of given indices and values, which keep their dtype; for a size, one of ``dtype`` without values."""
     given = dict(kw)
     where = given.pop("device", None)
     if where is not None and as_device(where).type != place.type:
@@ -35,7 +35,7 @@ def sparse_tensor_of(args: tuple, kw: dict[str, Any], dtype: Dtype, place: Devic
 
 @rule("new")
 def new(t: SparseTensor, *args: Any, **kw: Any) -> Tensor:
-    """Return a tensor with the dtype and device of ``t``, as ``torch.sparse.FloatTensor`` makes it."""
+    """Return a tensor on the device of ``t``, as ``torch.sparse.FloatTensor`` does; for a size, it has the dtype of ``t``."""
     return sparse_tensor_of(args, kw, t.dtype, t.device)
 
 

@@ -40,7 +40,7 @@ def unique(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def begins(rows: np.ndarray, n: int) -> np.ndarray:
-    """Return the offset of the first value of each of ``n`` rows, for sorted rows, and the number of values."""
+    """Return the offset of the first value of each of ``n`` rows, for values sorted by row, and the number of values."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int64)
 
 
@@ -50,7 +50,7 @@ def rows_of(starts: np.ndarray) -> np.ndarray:
 
 
 def pairs(left_columns: np.ndarray, right_starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs (left value, right value) that a matrix product multiplies: the right row is the left column."""
+    """Return the positions of the left and right values that a matrix product multiplies: left column equals right row."""
     counts = np.diff(right_starts)[left_columns]
     left = np.repeat(np.arange(len(left_columns), dtype=np.int64), counts)
     first = np.repeat(np.cumsum(counts) - counts, counts)
@@ -59,7 +59,7 @@ def pairs(left_columns: np.ndarray, right_starts: np.ndarray) -> tuple[np.ndarra
 
 
 def lookup(wanted: np.ndarray, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions in ``wanted`` of the numbers that a sorted array contains, and their positions in the array."""
+    """Return the positions in ``wanted`` of the numbers that are in the sorted array ``among``, and their positions in it."""
     at = np.searchsorted(among, wanted)
     inside = at < len(among)
     at = np.where(inside, at, 0)

@@ -134,7 +134,7 @@ hsmm = hspmm
 
 
 def _elements(rows: np.ndarray, values: Tensor) -> tuple[np.ndarray, Tensor]:
-    """Return the places and the values of all elements of some rows."""
+    """Return the indices and the values of all elements of the given rows."""
     n = values.shape[1]
     return np.stack([np.repeat(rows, n), np.tile(np.arange(n), len(rows))]), values.reshape(-1)
 
@@ -202,7 +202,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def reduced(a: SparseTensor, b: Tensor, reduce: str) -> Any:
-    """Multiply matrices with another reduction of terms than the sum: the mean, maximum or minimum."""
+    """Multiply a CSR matrix by a dense one, with the sum, mean, maximum or minimum of the terms of each element."""
     if reduce not in _REDUCE:
         raise RuntimeError(f"reduce argument must be either sum, mean, max, min, amax, amin or prod, got {reduce}")
     if a.layout is sparse_csc:

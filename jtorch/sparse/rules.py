@@ -28,7 +28,7 @@ def rule(*names: str) -> Callable:
 
 
 def dispatch(func: Any, args: tuple, kwargs: dict) -> Any:
-    """Run the rule of a function."""
+    """Run a function of sparse tensors: its rule, a method of the class, or the function itself if it needs no rule."""
     # An operator of torch.ops.aten has a record. The record calls a function of torch, which is dispatched to its rule.
     record = getattr(func, "_record", None)
     if record is not None:
@@ -57,7 +57,7 @@ _WITH_OUT = frozenset("add sub mul div mm addmm matmul sspaddmm".split()) | froz
 
 
 def written(made: Any, out: Any, name: str, args: tuple) -> Any:
-    """Write a result to ``out=``, which has the result's layout, and return it."""
+    """Write a result to ``out``, which must have the same layout, and return ``out``."""
     if isinstance(out, SparseTensor) is not isinstance(made, SparseTensor) or out.layout is not made.layout:
         raise not_there(f"{name}.out", args)
     made = cast_for(made, out, name)

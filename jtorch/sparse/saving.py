@@ -16,7 +16,7 @@ def arguments(t: SparseTensor) -> tuple:
 
 
 def rebuilt(layout: Any, data: tuple) -> SparseTensor:
-    """Return the tensor that these arguments describe."""
+    """Return the tensor of a layout and the data that ``arguments`` returned for it."""
     if layout is sparse_coo:
         indices, values, size, *coalesced = data
         return sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=bool(coalesced and coalesced[0]))

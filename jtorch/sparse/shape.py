@@ -1,4 +1,4 @@
-"""Reshaping, indexing, joining, copying and conversion of sparse tensors."""
+"""Permuting, indexing, joining, copying and conversion of sparse tensors."""
 from __future__ import annotations
 
 import math
@@ -30,7 +30,7 @@ _TRANSPOSED = {sparse_csr: sparse_csc, sparse_csc: sparse_csr, sparse_bsr: spars
 
 @rule("t", "transpose", "swapaxes", "swapdims")
 def transpose(t: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
-    """Exchange two dims; a CSR matrix becomes a CSC matrix."""
+    """Exchange two dims. A matrix compressed by rows becomes one compressed by columns, and vice versa."""
     a, b = _dim(t, dim0), _dim(t, dim1)
     if a == b:
         return t
@@ -43,7 +43,7 @@ def transpose(t: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
 
 
 def conjugate_transpose(t: SparseTensor, dims: list[int], conjugate: bool = True) -> SparseTensor:
-    """Permute the dims to ``dims``, which differ from their order in the last two at most; conjugate unless told not to."""
+    """Exchange the last two dims unless ``dims`` is sorted, and conjugate if ``conjugate`` is True."""
     turned: Any = transpose(t, -2, -1) if dims != sorted(dims) else t
     return turned.conj() if conjugate else turned       # type: ignore[no-any-return]
 
@@ -327,7 +327,7 @@ def to_sparse_bsc(t: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
 def sparse_resize_(t: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
     """Change the size in place, and keep the values. See torch.Tensor.sparse_resize_.
 
-    Larger dense dims keep the values' elements in the order of memory, and new elements are 0; PyTorch leaves these undefined.
+    If dense dims grow, the values' elements keep their order in memory, and zeros follow. PyTorch leaves these undefined.
 
     Raises:
         RuntimeError: the tensor has values, and a dim shrinks or their numbers change.

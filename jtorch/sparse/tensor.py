@@ -36,7 +36,7 @@ class SparseTensor(Tensor):
     _is_of_layout = True
     _asked_by_all = False       # Handwritten functions need not dispatch to this class, since the functions that they call do.
     layout: layout = sparse_coo     # type: ignore[assignment]
-    stored_indices: tuple[Tensor, ...]  # In the layout's form: int64 for COO, int64 or int32 for other layouts.
+    stored_indices: tuple[Tensor, ...]  # One int64 tensor for COO; two of int64 or int32 for other layouts.
     stored_values: Tensor
 
     @classmethod
@@ -324,7 +324,7 @@ for _cls in (SparseTensor, *CLASSES.values()):
 
 
 def make(cls: type, indices: tuple, values: Tensor, size: tuple, like: Any = None) -> Any:
-    """Return a sparse tensor of a size; ``like`` is a tensor with the same indices."""
+    """Return a sparse tensor. It is coalesced if ``like``, a COO tensor with the same indices, is coalesced."""
     t: Any = blank(cls)
     t.stored_indices, t.stored_values = indices, values
     in_use.add(cls.layout)      # type: ignore[attr-defined]

@@ -21,7 +21,7 @@ def is_sym_node(node: Any) -> bool:
 
 @contextmanager
 def disable_proxy_modes_tracing() -> Iterator[None]:
-    """Disable tracing in this block, which has no effect."""
+    """Do nothing: no tracing mode is active."""
     yield
 
 

@@ -106,7 +106,7 @@ def nested_tensor_from_jagged(values: Tensor, offsets: Tensor | None = None, len
         lengths (Tensor, optional): int64, of shape (batch): the components' sizes. With offsets there may be holes between them.
         jagged_dim (int, optional): the ragged dim, counted with the batch; default: 1.
         min_seqlen (int, optional): the smallest size, if known.
-        max_seqlen (int, optional): the largest size, if known. A padded tensor has it.
+        max_seqlen (int, optional): the largest size, if known. Padded tensors get this size.
 
     Raises:
         RuntimeError: neither offsets nor lengths are given.
@@ -160,7 +160,7 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: layout_cla
 
 
 def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
-    """Return a nested tensor of the elements where the mask is True; its components are rows. See torch.nested.masked_select.
+    """Return a nested tensor of the elements where the mask is True, a component for each row. See torch.nested.masked_select.
 
     Args:
         tensor (Tensor): a tensor.
@@ -190,7 +190,7 @@ def to_padded_tensor(input: Tensor, padding: float, output_size: Sequence[int] |
     Args:
         input (Tensor): a nested tensor.
         padding (float): the number after the components.
-        output_size (sequence of int, optional): the size of the result; the ragged one counts. Default: the largest component's.
+        output_size (sequence of int, optional): only its ragged size is used. Default: the largest component's.
         out: not built.
 
     Raises:

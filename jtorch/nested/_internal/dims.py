@@ -9,12 +9,12 @@ from jtorch.ops.check import wrap_dim
 
 
 def inner(nt: NestedTensor, dim: int) -> int:
-    """Return the values' dim for a nonnegative dim. For the batch it is the ragged dim, along which the components lie."""
+    """Return the values' dim for a nonnegative dim. For the batch, return the ragged dim, along which the components lie."""
     return nt._ragged_idx - 1 if dim == 0 else dim - 1
 
 
 def plain_dim(nt: NestedTensor, dim: int, name: str, ndim: int | None = None) -> int:
-    """Return the values' dim for one that is neither the batch nor ragged."""
+    """Return the values' dim for ``dim``; RuntimeError for the batch, and for the ragged dim unless ``ndim`` is given."""
     wrapped = wrap_dim(dim, nt.dim() if ndim is None else ndim)
     if wrapped == nt._ragged_idx and ndim is None:
         raise RuntimeError(f"{name}(): not supported for NestedTensor on ragged dim")
@@ -38,7 +38,7 @@ def expect_contiguous(name: str, **tensors: Any) -> None:
 
 
 def matches(nt: NestedTensor, size: Any) -> bool:
-    """Return whether a size agrees with the tensor's up to the ragged dim; -1 agrees with any size."""
+    """Return whether a size agrees with the tensor's in all dims up to and including the ragged one; -1 agrees with all."""
     end = nt._ragged_idx + 1
     mine, theirs = nt._size[:end], tuple(size[:end])
     return len(mine) == len(theirs) and all(a == b or (type(b) is int and b == -1) for a, b in zip(mine, theirs, strict=True))

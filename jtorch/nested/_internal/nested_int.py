@@ -13,7 +13,7 @@ _OF_TENSOR = WeakIdKeyDictionary()      # maps offsets or lengths to their neste
 
 
 class NestedInt(SymInt):
-    """The size of a ragged dim, times a coefficient: ``j0`` or ``3*j0``. Two are equal if offsets and coefficients are."""
+    """The size of a ragged dim, times a coefficient: ``j0`` or ``3*j0``. Two are equal if their ids and coefficients are."""
 
     __slots__ = ("coeff", "t_id")
 

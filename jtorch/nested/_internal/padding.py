@@ -21,7 +21,7 @@ def places(nt: NestedTensor) -> tuple[Tensor, Tensor]:
 
 
 def to_padded(nt: NestedTensor, padding: Any, size: int | None = None) -> Tensor:
-    """Return a dense tensor with ``padding`` after each component, up to ``size`` in the ragged dim."""
+    """Return a dense tensor of ``size`` in the ragged dim. Longer components are cut, and shorter ones end with ``padding``."""
     if nt._lengths is not None:
         raise RuntimeError("to_padded_tensor(): not supported for nested tensors with holes")
     size = nt._get_max_seqlen() if size is None else size

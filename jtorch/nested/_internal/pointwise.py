@@ -1,4 +1,4 @@
-"""Pointwise functions of nested tensors, which are functions of their values."""
+"""Functions of nested tensors that apply to their values: pointwise functions, conversions, copies and masks."""
 from __future__ import annotations
 
 from collections.abc import Callable

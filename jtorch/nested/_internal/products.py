@@ -23,7 +23,7 @@ def linear(func: Callable, input: Any, weight: Any, bias: Any = None) -> NestedT
 
 
 def convolution(func: Callable, input: Any, *args: Any, **kwargs: Any) -> NestedTensor:
-    """Apply a convolution to the components, which are images of one size."""
+    """Apply a convolution to the components, each of which is a batch of images."""
     dims.expect_contiguous(_CONVOLUTION, input=input)
     return input._like(func(input._values, *args, **kwargs))
 
@@ -69,7 +69,10 @@ def bmm(func: Callable, input: Any, mat2: Any) -> Any:
 
 def attention(func: Callable, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
               is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> NestedTensor:
-    """Compute attention within each component. The shapes are (batch, heads, ragged, features)."""
+    """Compute attention within each component, for shapes (batch, heads, ragged, features).
+
+    If dim 1 is ragged, compute attention over the last two dims, separately for each index of the ragged dim.
+    """
     _check(query, key, value, attn_mask)
     if query._ragged_idx == 1 and min(query.dim(), key.dim(), value.dim()) > 3:
         out = func(query._values, key._values, value._values, dropout_p=dropout_p, is_causal=is_causal, scale=scale)

@@ -13,7 +13,7 @@ from jtorch.nested._internal.padding import from_padded, to_padded
 from jtorch.utils._pytree import tree_map
 
 _NO_CHANGE: dict[str, Any] = {"sum": 0, "prod": 1, "any": False, "all": True}
-_SMALLEST = {"max", "amax", "argmax"}       # Padding with the smallest number does not change these.
+_SMALLEST = {"max", "amax", "argmax"}       # Padding with the smallest number does not change their results.
 
 
 def reduction(func: Callable, input: NestedTensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Any:
@@ -76,7 +76,7 @@ def mean(func: Callable, input: NestedTensor, dim: Any = None, keepdim: bool = F
 # ---------------------------------------------------------------- normalizations
 
 def softmax(func: Callable, input: NestedTensor, dim: Any = None, *args: Any, **kwargs: Any) -> NestedTensor:
-    """Compute softmax along a dim other than the batch; log_softmax also not along the ragged dim."""
+    """Compute softmax along a dim other than the batch, or log_softmax along one that is not ragged either."""
     if isinstance(dim, tuple):
         raise RuntimeError(f"{func.__name__}(): not supported for dimensions of type 'tuple' for NestedTensor")
     found, batch, ragged, _ = dims.kinds(input, (dim,))

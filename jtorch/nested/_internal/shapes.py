@@ -128,7 +128,7 @@ def getitem(func: Callable, input: NestedTensor, index: Any) -> Any:
     return input._like(input._values[index[1:]], input._ragged_idx - removed)
 
 
-# Stands for the dims of an ellipsis. ``getitem`` compares by identity, as PyTorch refuses a slice of the batch by the user.
+# Stands for a dim that an ellipsis covers. ``getitem`` compares by identity, as a user's own slice of the batch must raise.
 _ALL = slice(None)
 
 
@@ -175,7 +175,7 @@ def chunk(func: Callable, input: NestedTensor, chunks: int, dim: int = 0) -> Any
 
 
 def cat(func: Callable, tensors: Any, dim: int = 0) -> NestedTensor:
-    """Join nested tensors of one structure along a dim other than the batch and the ragged one."""
+    """Join nested tensors of one structure, or dense ones that expand to it, along a dim that is neither batch nor ragged."""
     first = next(t for t in tensors if isinstance(t, NestedTensor))
     nested = [t if isinstance(t, NestedTensor) else expand_as(Tensor.expand_as, t, first) for t in tensors]
     return first._like(torch.cat([t._values for t in nested], dims.plain_dim(first, dim, "cat")))

@@ -67,7 +67,7 @@ class SubgraphMatcher:
         return _first_of_overlapping(matches) if self.remove_overlapping_matches else matches
 
     def _alike(self, pn: Node, gn: Node, name: str = "") -> bool:
-        """Return whether two nodes do the same, apart from their arguments."""
+        """Return whether ``gn`` can match the pattern's node ``pn``, apart from their arguments."""
         if (not self.match_placeholder and pn.op == "placeholder") or (name and name in gn.name):
             return True
         if pn.op != gn.op:
