@@ -49,7 +49,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> None:
     """Run the command."""
     given = _arguments(sys.argv[1:] if argv is None else argv)
-    # With ``python -m jtorch check`` check.run_if_asked has run already, so this is for programs that call main().
+    # ``python -m jtorch check`` has already run check.run_if_asked, so only programs that call main() reach this branch.
     if is_command(given.script) and not given.module and not given.code:
         from jtorch.check.command import main as check
         sys.exit(check(given.args))

@@ -187,7 +187,7 @@ def _invalid_combination(args: tuple, kwargs: dict) -> str:
 
 
 def as_device(what, function: str = "") -> device:
-    """Return the device for a ``device=`` argument; None means the default device. Its index can be None."""
+    """Return the device for a ``device=`` argument; None means the default device. The result may have no index."""
     if what is None:
         return default_device()
     found = _of_one(what)
@@ -241,7 +241,7 @@ def set_default_device(device: device | str | int | None) -> None:
 
 
 def current_cuda_index() -> int:
-    """Return the index of ``cuda`` without an index in this thread."""
+    """Return the index that ``cuda`` without an index means in this thread."""
     return _thread.cuda_index
 
 
@@ -251,14 +251,14 @@ def chosen_cuda_index() -> int | None:
 
 
 def set_current_cuda_index(index: int) -> None:
-    """Set the index of ``cuda`` without an index in this thread."""
+    """Set the index that ``cuda`` without an index means in this thread."""
     _thread.cuda_index = index
 
 
 # -- JAX's devices ----------------------------------------------------------------------------------------------------
 
 ACCELERATORS = ("cuda", "mps", "xla")     # torch's device types that JAX may support
-_BACKENDS = {"cpu": "cpu", "cuda": "gpu", "mps": "METAL", "xla": None}  # JAX's names; None is its default backend
+_BACKENDS = {"cpu": "cpu", "cuda": "gpu", "mps": "METAL", "xla": None}  # JAX's names; None is JAX's default backend
 _JAX_DEVICES: dict[str, tuple] = {}
 # _base/gpus.py adds its ``counted``, which returns the number of GPUs, or None if only JAX can tell.
 count_gpus: list[Callable[[], int | None]] = []
@@ -285,7 +285,7 @@ def _ask_jax(type: str) -> tuple:
 
 
 def let_cpus_stand_in() -> None:
-    """Make ``cuda`` this process's virtual CPUs after the first one, or its only CPU, to run programs for GPUs without a GPU."""
+    """Let ``cuda`` and ``xla`` mean all virtual CPUs but the first, or the only CPU, to run programs for GPUs without a GPU."""
     _stand_in["cpu"] = True
 
 

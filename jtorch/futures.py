@@ -100,7 +100,7 @@ class Future(Generic[T]):
 def collect_all(futures: list[Future]) -> Future[list[Future]]:
     """Return a future of all futures, which is done once they are. See torch.futures.collect_all.
 
-    Its error is the first error of any of them.
+    Its error is that of the first future in the list that has one.
     """
     made: Future = Future()
     left, lock = [len(futures)], threading.Lock()

@@ -222,7 +222,7 @@ class inference_mode(_Context):
         mode (bool, or a function to decorate): False turns the mode off within another block.
 
     Raises:
-        RuntimeError: outside, where such a tensor is to be saved for backward or written to.
+        RuntimeError: outside the mode, such a tensor is saved for backward or written to.
 
     Example::
 

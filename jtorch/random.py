@@ -160,7 +160,7 @@ def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, gi
         return Value(aval, np.ascontiguousarray(array, dtype.np).reshape(shape) if place is engine.CPU
                      else engine.put(np.asarray(array, dtype.np), place))
     at = devices.jax_device(place)
-    # This is only a default: a program may place the array elsewhere.
+    # ``default_device`` does not commit arrays, so a program could move them elsewhere. The key is committed to the device.
     with jax.enable_x64(True), jax.default_device(at):
         return Value(aval, accelerator(jax.device_put(g.next_key(), at)).astype(dtype.np))
 

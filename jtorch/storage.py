@@ -1,4 +1,4 @@
-"""Storages, which tensors share. No other module knows about aliasing.
+"""Storages, which tensors share, and the views through which tensors show them.
 
 A storage's content is one immutable value, which each write replaces, or host memory that a NumPy array shares. A tensor
 shows its storage either whole (``tensor._view`` is None) or through a ``View``: size, stride and offset in elements.
@@ -42,7 +42,7 @@ class Storage:
 
     __slots__ = ("__dict__", "__weakref__", "aval", "generation", "has_separate_version", "saved", "value", "version")
 
-    # (value in the tensor's shape, its dims from slowest to fastest). Has the content until somebody needs it in memory order.
+    # The content until a use needs memory order: (value in the tensor's shape, its dims from slowest to fastest in memory).
     permuted: Any = None
     host: Any = None        # the NumPy array that is the content while NumPy arrays share the memory
     # The dims of the last ``permuted``. A write to a view with this order makes the content ``permuted`` again.

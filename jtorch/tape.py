@@ -1,7 +1,7 @@
 """The tape: nodes that hold a call, its inputs and the edges that their gradients follow. ``backward`` walks it.
 
-No derivative is written by hand. A node's backward is the ``jax.vjp`` of the op's body, recorded as a call that can be
-compiled and differentiated like any other call.
+The tape has no formulas of derivatives. A node's backward is the ``jax.vjp`` of the op's body, recorded as a call that can
+be compiled and differentiated like any other call.
 """
 from __future__ import annotations
 

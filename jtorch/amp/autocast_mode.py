@@ -111,7 +111,7 @@ class autocast:  # noqa: N801
     other ops, in-place calls and ``out=`` calls cast nothing. Each thread has its own state.
 
     Args:
-        device_type: ``"cpu"``, ``"cuda"``, …; only tensors on such devices are cast.
+        device_type: ``"cpu"``, ``"cuda"``, …; only tensors on devices of this type are cast.
         dtype: the lower precision; ``get_autocast_dtype(device_type)`` if None.
         enabled: False turns autocast off inside another block.
         cache_enabled: whether to cache casts of leaves that require a gradient until the outermost block ends. A weight that is
@@ -119,7 +119,7 @@ class autocast:  # noqa: N801
 
     Raises:
         ValueError: ``device_type`` is no string.
-        RuntimeError: there are no lists for ``device_type``.
+        RuntimeError: autocast does not support ``device_type``.
 
     Example::
 
@@ -326,7 +326,7 @@ def _deprecated(old: str, function: Callable, device_type: str) -> Callable:
 
 
 def bind() -> None:
-    """Bind the names to the package."""
+    """Add the functions of this file to the package ``torch``."""
     put(functions, {f.__name__: f for f in (
         autocast, autocast_decrement_nesting, autocast_increment_nesting, clear_autocast_cache, get_autocast_dtype,
         is_autocast_cache_enabled, is_autocast_enabled, set_autocast_cache_enabled, set_autocast_dtype, set_autocast_enabled)})

@@ -76,7 +76,7 @@ def _module(name: str, **names: Any) -> types.ModuleType:
 
 
 def make_modules() -> None:
-    """Create the two namespaces, with the submodules that PyTorch has in them."""
+    """Create the modules torch.cuda.amp and torch.cpu.amp, with PyTorch's submodules."""
     for device_type, autocast, scaler, others in (
             ("cuda", _CudaAutocast, _CudaGradScaler, {"custom_fwd": custom_fwd, "custom_bwd": custom_bwd}),
             ("cpu", _CpuAutocast, _CpuGradScaler, {})):

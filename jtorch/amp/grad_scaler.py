@@ -39,7 +39,7 @@ class GradScaler:
     """Scale losses up and gradients back down, and skip steps with infinite or nan gradients. See torch.amp.GradScaler.
 
     ``step`` reads one flag from the device: whether a gradient is infinite or NaN. With an optimizer made with
-    ``fused=True`` it reads none; the step itself then keeps the old values.
+    ``fused=True`` it reads none, since the optimizer's own step then changes nothing after an overflow.
 
     Args:
         device: the device type used for training.

@@ -1,6 +1,7 @@
 """The state of autocast in this thread, and the casts that it makes to a call's arguments.
 
-``late_bindings.autocast`` is set only while some thread has autocast on. So programs without autocast pay nothing.
+``late_bindings.autocast`` is set only while some thread has autocast on, or ``watch`` has set a function. So other programs
+pay nothing.
 """
 from __future__ import annotations
 

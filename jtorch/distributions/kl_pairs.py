@@ -2,8 +2,8 @@
 
 The divergence is -(entropy of p) - E_p[log q(x)]. The expectation needs only a few moments of p: its mean, its
 variance, and the means of log x, log(1 - x) or exp(-t x). So each class of p defines its moments, and each class of q
-defines the moments it needs. No pair needs its own formula. The divergence is infinite if p has mass outside q's
-support.
+defines the moments it needs. Only the pair (Normal, Laplace) needs its own formula. The divergence is infinite if p has
+mass outside q's support.
 """
 from __future__ import annotations
 

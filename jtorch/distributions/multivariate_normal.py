@@ -14,7 +14,7 @@ def _batch_mv(bmat: Any, bvec: Any) -> Any:
 
 
 def _batch_mahalanobis(bL: Any, bx: Any) -> Any:
-    """Return the squared distance x^T (L L^T)^-1 x for the lower triangular L: of shapes (..., n, n) and (..., n)."""
+    """Return x^T (L L^T)^-1 x for a lower triangular L of shape (..., n, n) and an x of shape (..., n)."""
     n, batch = bx.size(-1), bx.shape[:-1]
     lead = len(batch) - (bL.dim() - 2)
     pairs = [(size // own, own) for own, size in zip(bL.shape[:-2], batch[lead:], strict=True)]

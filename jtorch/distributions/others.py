@@ -124,7 +124,7 @@ class GeneralizedPareto(Parametrized):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:           # type: ignore[override]
-        """Return the interval from loc to inf, or to loc - scale / concentration if that is negative."""
+        """Return the interval from loc to inf, or to loc - scale / concentration if the concentration is negative."""
         c = self.concentration
         return constraints.interval(self.loc, functions.where(c < 0, self.loc - self.scale / c, math.inf))
 

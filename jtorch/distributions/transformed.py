@@ -39,7 +39,7 @@ def _shape(d: Any) -> tuple[int, ...]:
 
 
 def _fitting(base: Any, whole: Any) -> Any:
-    """Expand the base's batch and event dims to those that the transform needs."""
+    """Expand the base's batch to the shape that the transform needs, and move batch dims into the event if it needs more."""
     shape, n = _shape(base), len(base.event_shape)
     need = whole.domain.event_dim
     if len(shape) < need:

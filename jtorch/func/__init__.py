@@ -30,7 +30,7 @@ def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
 
 
 def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
-    """Not built.
+    """Raise NotImplementedError: ``rearrange`` is not built.
 
     Raises:
         NotImplementedError: always; the einops package has the function for arrays and tensors.

@@ -1,4 +1,4 @@
-"""Shared parts of the transforms: inputs to differentiate, and whether a surrounding graph wants their results.
+"""Shared parts of the transforms: inputs to differentiate, and whether code outside can differentiate the results too.
 
 A transform runs the function on new inputs and differentiates on the ordinary tape. It frees the graph unless the graph
 contains an outer tensor that requires a gradient. So transforms nest, and ``backward`` goes through them.
@@ -50,7 +50,7 @@ def zeros_like(t: Any) -> Any:
 
 
 class Inputs:
-    """The inputs that a transform differentiates: views of inputs with history, and new leaves for the others."""
+    """The inputs that a transform differentiates: views of those that require gradients, and new leaves for the others."""
 
     def __init__(self, tree: Any):
         given, self.form = flatten(tree)
@@ -65,7 +65,7 @@ class Inputs:
         return unflatten(self.leaves, self.form)
 
     def have_company(self, outputs: list) -> bool:
-        """Return whether the outputs' graph contains a tensor from outside the transform."""
+        """Return whether an input requires a gradient outside the transform, or the outputs' graph has a leaf from outside."""
         return self.watched or _reaches_others(outputs, self.leaves)
 
     def gradients(self, outputs: list, given: list | None, *, keep: bool, retain: bool) -> Any:

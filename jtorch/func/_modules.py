@@ -30,7 +30,7 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
 
     Raises:
         ValueError: dicts with a common name, or two values for one tied tensor.
-        RuntimeError: with ``strict``, where names are missing or none of the module's.
+        RuntimeError: with ``strict``, names are missing, or are not the module's.
 
     Example::
 

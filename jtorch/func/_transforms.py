@@ -83,7 +83,7 @@ def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) 
 
     Returns:
         a function of ``func``'s arguments that returns (gradient, value), or with ``has_aux`` (gradient, (value,
-            more)).
+            aux)).
 
     Raises:
         RuntimeError: when it is called, where the output is no Tensor of shape () or an argument is not

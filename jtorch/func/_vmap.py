@@ -2,8 +2,8 @@
 
 If no gradient of the result is needed, one call of the function covers all samples. Its tensors stand for all samples
 (``engine/batched.py``), or hold tracers of ``jax.vmap`` for code that only JAX can map (``Tensor.jax``, a custom
-function). Otherwise the function is called for each sample, and the results are stacked. This also happens if each
-sample draws its own random numbers.
+function). Otherwise the function is called for each sample, and the results are stacked. This also happens to code that
+only JAX can map, if each sample draws its own random numbers or an argument is a collection of tensors.
 """
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
     Raises:
         ValueError: when it is called, where dims do not fit the arguments, sizes of mapped dims differ, or nothing
             is mapped.
-        RuntimeError: where random numbers are drawn with ``randomness="error"``, or a value would decide what is
-            done.
+        RuntimeError: where random numbers are drawn with ``randomness="error"``, or control flow depends on a
+            value.
 
     Example::
 

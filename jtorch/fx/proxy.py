@@ -75,7 +75,7 @@ class TracerBase:
         return node
 
     def _user_stack(self) -> str | None:
-        """Return the lines of the program on the stack, beginning with the first ``forward``."""
+        """Return the user's stack from the first ``forward`` on, or only its ``forward`` frames if the tracer is set so."""
         frames = [f for f in stacks.extract_stack() if "/jtorch/fx/" not in f.filename]
         first = next((i for i, f in enumerate(frames) if f.name == "forward"), len(frames))
         chosen = [f for f in frames if f.name == "forward"] if self._record_forward_stack_traces_only else frames[first:]
@@ -156,7 +156,7 @@ class GraphAppendingTracer(TracerBase):
 
 
 def assert_fn(x: Any) -> None:
-    """Raise AssertionError unless ``x`` is true; a traced ``assert`` becomes a call of this."""
+    """Raise AssertionError unless ``x`` is true; a traced ``assert`` becomes a call of this function."""
     if not x:
         raise AssertionError("Assertion failed")
 
@@ -215,7 +215,7 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def keys(self) -> Any:
-        """Return the keys, which ``**`` asks for first."""
+        """Return a call of the method ``keys``, which Python calls first for ``**proxy``."""
         return self.tracer.keys(self)
 
     def __len__(self) -> int:

@@ -111,7 +111,7 @@ def _place(graph: Graph, returning: list[Node]) -> Node:
 
 
 def _bring_attributes(gm: GraphModule, replacement: Any) -> None:
-    """Copy the attributes that the replacement uses to the module."""
+    """Remove submodules that are no longer used, and copy the attributes that the replacement uses to the module."""
     gm.delete_all_unused_submodules()
     if isinstance(replacement, GraphModule):
         replacement.graph.lint()

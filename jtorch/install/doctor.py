@@ -69,7 +69,7 @@ def onednn() -> Check:
 
 
 def devices() -> Check:
-    """Yield the devices that JAX has found."""
+    """Yield the devices that JAX has found, whether ``torch.cuda`` is available, and the engine's mode."""
     import jax
 
     from jtorch import cuda

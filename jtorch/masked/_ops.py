@@ -71,7 +71,7 @@ def any_along(mask: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 def _where(mask: Tensor, input: Tensor, fill_value: Tensor) -> Tensor:
-    """Return the input with ``fill_value`` in hidden elements. See torch.masked._where.
+    """Return the input with ``fill_value`` in the elements that the mask excludes. See torch.masked._where.
 
     A sparse result has the mask's indices.
     """
@@ -83,7 +83,10 @@ def _where(mask: Tensor, input: Tensor, fill_value: Tensor) -> Tensor:
 
 
 def _combine_input_and_mask(op: Any, input: Tensor, mask: Tensor | None, *args: Any) -> Tensor:
-    """Return the input with the reduction's neutral element in hidden elements. See torch.masked._combine_input_and_mask."""
+    """Return the input with the reduction's neutral element where the mask is False.
+
+    See torch.masked._combine_input_and_mask.
+    """
     from jtorch.masked.maskedtensor.core import is_masked_tensor
     if is_masked_tensor(input):
         input, mask = input.get_data(), input.get_mask()        # type: ignore[attr-defined]

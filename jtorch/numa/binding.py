@@ -9,7 +9,7 @@ __all__ = ["AffinityMode", "NumaOptions"]
 _INSTEAD = "is not built; `numactl --cpunodebind=N python script.py` binds a process"
 
 
-class AffinityMode(str, Enum):      # noqa: UP042  (pyTorch has these bases, on which the text of members depends)
+class AffinityMode(str, Enum):      # noqa: UP042  (PyTorch has these bases, on which the text of members depends)
     """The CPUs that a process may use. See torch.numa.binding.AffinityMode."""
 
     NODE = "node"

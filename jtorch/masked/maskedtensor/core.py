@@ -109,7 +109,7 @@ class MaskedTensor(Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
-        """Use the class's rule of an operator; warn and decline if there is none."""
+        """Use the class's rule of an operator. If there is none, warn and return NotImplemented."""
         from jtorch.masked.maskedtensor._ops_refs import DISPATCH
         rule = DISPATCH.get(func.overloadpacket)
         if rule is not None:
@@ -131,7 +131,7 @@ class MaskedTensor(Tensor):
 
 
 def _with_equal_places(data: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return sparse data and mask with the mask's indices; other tensors as they are."""
+    """Return data and mask. Sparse data that stores another number of elements than the mask gets the mask's indices."""
     if data.layout is sparse_coo:
         data, mask = data.coalesce(), mask.coalesce()
     elif data.layout is not sparse_csr:

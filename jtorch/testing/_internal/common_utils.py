@@ -20,7 +20,7 @@ SEED = 1234
 
 
 def set_rng_seed(seed: int | None = None) -> None:
-    """Seed PyTorch's, Python's and NumPy's generators."""
+    """Seed the generators of jtorch, Python and NumPy."""
     seed = SEED if seed is None else seed
     manual_seed(seed)
     random.seed(seed)

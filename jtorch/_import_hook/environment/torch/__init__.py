@@ -1,4 +1,4 @@
-"""The package that ``import torch`` finds in child processes of ``python -m jtorch``; it replaces itself by jtorch."""
+"""Replace this package by jtorch. Child processes of ``python -m jtorch`` find it, and ``jtorch.install`` copies it."""
 from jtorch._import_hook import install
 
 install()

@@ -1,4 +1,4 @@
-"""functorch's compilers. All but the calling convention of compiled functions raise NotImplementedError when they are called."""
+"""functorch's compilers. Only ``make_boxed_func`` and ``make_boxed_compiler`` work; others raise NotImplementedError."""
 from torch._functorch import config
 from torch._functorch.aot_autograd import (
     aot_function,
