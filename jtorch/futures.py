@@ -39,7 +39,7 @@ class Future(Generic[T]):
         return self.value()
 
     def value(self) -> T:
-        """Return the value; RuntimeError if it is not set yet."""
+        """Return the value, or raise the error; RuntimeError if neither is set yet."""
         if not self._done:
             raise RuntimeError("Future.value() was called before the future was completed: call wait() first")
         if self._error is not None:

@@ -81,7 +81,7 @@ class Storage:
                           [s * width for s in view.stride])
 
     def content(self) -> Value:
-        """Return the whole content as a value, with a copy of host memory."""
+        """Return the whole content as a value, with a copy of host memory that others may write to."""
         if self.value is not None:
             return self.value
         if self.permuted is not None:
@@ -524,7 +524,7 @@ def sharing(s: Storage) -> list:
 
 
 def _is_written_at_once(s: Storage, part: tuple[Aval, tuple[int, ...], int], value: Value) -> bool:
-    """Write a value to part of a storage at once with NumPy, and return whether that was possible and right.
+    """Write a value to part of a storage at once with NumPy, unless a recorded call is better. Return whether it was written.
 
     A value from the host is written at once. A program's result, or a value of this trace, is written by a recorded call, so
     that nothing waits for it. But a key-value cache or a replay buffer is written at a new offset each time, and a call for each

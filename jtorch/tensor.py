@@ -167,7 +167,7 @@ class Tensor(Bound):
         return self._inference
 
     def get_device(self) -> int:
-        """Return the index of the accelerator, -1 on the CPU."""
+        """Return the index of the accelerator, or -1 for a tensor on the CPU or a meta tensor."""
         return -1 if self.device.type in ("cpu", "meta") else self.device.index or 0
 
     # ------------------------------------------------------------ memory

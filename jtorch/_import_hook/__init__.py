@@ -23,7 +23,7 @@ INSTALLER = "jtorch"        # If a package called torch is ours, the file INSTAL
 
 
 class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Serves ``torch`` and every ``torch.*`` from the jtorch module of the same name."""
+    """Finds ``torch`` and every ``torch.*``: jtorch's module of the same name, or a module made of jtorch's names."""
 
     def find_spec(self, fullname, path=None, target=None):
         """Return a spec for torch's names; None for all others."""
@@ -36,7 +36,7 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=is_package)
 
     def create_module(self, spec):
-        """Return the jtorch module itself, so that ``torch.nn is jtorch.nn``."""
+        """Return the jtorch module itself, so that ``torch.nn is jtorch.nn``, or a new module if jtorch lacks it."""
         return _jtorch_module(spec.name)
 
     def exec_module(self, module):

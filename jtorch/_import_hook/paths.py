@@ -63,7 +63,7 @@ class Paths:
             _add_lookup(module, path, self._finder(path))
 
     def name_all(self, just_run: ModuleType | None = None) -> None:
-        """Process each module of the package that was loaded or created since the last call."""
+        """Call ``name`` for each module of jtorch that was loaded or created since the last call."""
         for full, module in list(sys.modules.items()):
             ours = (full == "jtorch" or full.startswith("jtorch.")) and full not in self.named
             if ours and (module is just_run or not getattr(module.__spec__, "_initializing", False)):
@@ -167,13 +167,13 @@ def _add_lookup(module: ModuleType, path: str, find: Callable[[str], Any]) -> No
 
 
 class NamingFinder(importlib.abc.MetaPathFinder):
-    """An import finder that processes each module of this package after its import."""
+    """An import finder that gives each module of jtorch PyTorch's names after its import."""
 
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        """Find a module as Python does, and have it processed after loading."""
+        """Find a module of jtorch as Python does, and let its loader call ``name_all``."""
         if not fullname.startswith("jtorch."):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
@@ -191,7 +191,7 @@ class NamingFinder(importlib.abc.MetaPathFinder):
 
 
 def install() -> Paths:
-    """Process the loaded modules, and install the finder for later ones, once per process."""
+    """Give the loaded modules PyTorch's names, and install one finder that does so for later ones."""
     found = next((f for f in sys.meta_path if isinstance(f, NamingFinder)), None)
     if found is None:
         found = NamingFinder(Paths())

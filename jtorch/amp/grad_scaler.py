@@ -256,7 +256,7 @@ class GradScaler:
                 "growth_interval": self._growth_interval, "_growth_tracker": self._get_growth_tracker()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load the state of another scaler."""
+        """Load the state that ``state_dict`` of another scaler returned."""
         if not self._enabled:
             return
         if not state_dict:

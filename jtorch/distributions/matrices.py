@@ -1,4 +1,4 @@
-"""Distributions of positive definite matrices."""
+"""Distributions of positive definite matrices, and of Cholesky factors of correlation matrices."""
 from __future__ import annotations
 
 import math

@@ -505,7 +505,7 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def mode(self) -> Any:
-        """Return the value of highest density, or nan if it lies at an end."""
+        """Return the value of highest density, or nan where a concentration is below 1."""
         a, b = self.concentration1, self.concentration0
         log_mode = b.reciprocal() * (-b).log1p() - (-b * a).log1p()
         return log_mode.masked_fill((b < 1) | (a < 1), math.nan).exp()

@@ -123,7 +123,7 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
 # ---------------------------------------------------------------- Jacobians
 
 def jacfwd(func: Callable, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Callable:
-    """Return a function that computes the Jacobian by ``vmap`` of ``jvp``; results are as by jacrev.
+    """Return a function that computes the Jacobian by ``vmap`` of ``jvp``, in the form of jacrev's.
 
     See torch.func.jacfwd.
 

@@ -24,7 +24,7 @@ def tracking() -> bool:
 
 @contextlib.contextmanager
 def recording(tree: Any = (), grad: bool = True) -> Iterator[None]:
-    """Record the calls in this block, or with ``grad=False`` do not, whatever the grad and inference modes outside are.
+    """Record the calls in this block if ``grad`` is True, whatever the grad and inference modes outside are.
 
     If calls are recorded outside and a tensor in ``tree`` requires a gradient, the graph can outlast the transform. Otherwise
     it may contain inference tensors.

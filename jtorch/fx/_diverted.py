@@ -26,7 +26,7 @@ _OPERATORS = {f"__{r}{n}__": n for n in ("add", "sub", "mul", "matmul", "pow") f
 
 
 def diverted_while(owner: Any) -> None:
-    """Let functions dispatch as long as ``owner`` lives. It is a tracer whose proxies were created by hand."""
+    """Let functions dispatch as long as ``owner`` lives: a tracer whose proxies were created by hand."""
     asking = interception()
     asking.__enter__()
     weakref.finalize(owner, asking.__exit__, None, None, None).atexit = False

@@ -52,7 +52,7 @@ def snake_case(s: str) -> str:
 
 
 class _Namespace:
-    """The names that are in use."""
+    """The names that are in use, and the objects that have them."""
 
     def __init__(self) -> None:
         self._obj_to_name: dict[Any, str] = {}

@@ -68,7 +68,7 @@ class Interpreter:
         return None
 
     def _run_noting(self, node: Node) -> Any:
-        """Run a node; an error names the node."""
+        """Run a node, and add the node to the message of an error."""
         try:
             return self.run_node(node)
         except Exception as error:

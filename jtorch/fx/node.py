@@ -230,7 +230,7 @@ class Node:
 
     def replace_all_uses_with(self, replace_with: Node, delete_user_cb: Callable[[Node], bool] | None = None, *,
                               propagate_meta: bool = False) -> list[Node]:
-        """Replace this node by another one in all its users, and return the users. See torch.fx.Node."""
+        """Replace this node in its users, or in those that ``delete_user_cb`` accepts, and return these. See torch.fx.Node."""
         if propagate_meta:
             if replace_with.meta:
                 raise AssertionError("Called node.replace_all_uses_with(replace_with, propagate_meta=True), but replace_with "

@@ -52,5 +52,5 @@ def _open_file_like(name_or_buffer: Any, mode: str) -> Iterator[Any]:
 
 
 def normalize_storage_type(storage_type: type) -> Any:
-    """Return the storage class that has this class's name. See torch.serialization."""
+    """Return the legacy storage class with the name of ``storage_type``. See torch.serialization."""
     return LEGACY[storage_type.__name__]

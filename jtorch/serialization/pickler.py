@@ -61,7 +61,7 @@ class Storages:
 
 
 def _storage_for_checkpoint(t: Tensor) -> tuple[Any, dtype_class | None]:
-    """Return the storage as a checkpoint refers to it, and the tensor's dtype if it differs from the storage's."""
+    """Return the storage as a checkpoint refers to it, and the tensor's dtype if no storage class has it."""
     if t.is_quantized:
         integers = t._storage.aval.dtype
         return _Part(t._storage, integers, names.QUANTIZED_STORAGE_OF[integers]), None
@@ -129,7 +129,7 @@ def _written_in_python(pickle_module: Any) -> Any:
 
 
 def _referring(base: Any, storages: Storages, legacy: bool) -> Any:
-    """Return a Pickler that refers to storages by persistent ids."""
+    """Return a subclass of a Pickler that refers to storages by persistent ids."""
 
     class Referring(base):
         def persistent_id(self, obj: Any) -> Any:
@@ -150,7 +150,7 @@ def _referring(base: Any, storages: Storages, legacy: bool) -> Any:
 
 
 def _naming(base: Any) -> Any:
-    """Return a Pickler, derived from one in Python, that writes tensors and names as PyTorch's does."""
+    """Return a subclass of a Pickler in Python that writes tensors and names as PyTorch's Pickler does."""
 
     class Naming(base):
         def reducer_override(self, obj: Any) -> Any:
@@ -160,7 +160,7 @@ def _naming(base: Any) -> Any:
                 own = type(obj).__reduce_ex__
                 ours = own is Tensor.__reduce_ex__ or obj.layout not in (strided, jagged)
                 return reduce_tensor(obj) if ours else NotImplemented
-            return NotImplemented if names.torch_name(obj) is None else "a name"  # pickle then calls ``save_global``
+            return NotImplemented if names.torch_name(obj) is None else "a name"  # For any string pickle calls ``save_global``.
 
         def save_global(self, obj: Any, name: str | None = None) -> None:
             path = names.torch_name(obj)

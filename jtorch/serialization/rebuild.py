@@ -26,7 +26,7 @@ MAX_DIMS, MAX_SIZE = 64, 2 ** 63
 
 
 class Stored(UntypedStorage):
-    """A storage of a checkpoint while its pickle is read; afterwards its class becomes the base class.
+    """A storage of a checkpoint while its pickle is read. ``finish`` turns it into an UntypedStorage or a TypedStorage.
 
     The content takes the dtype and shape of the first tensor that shows it, and only then moves to its device. ``finish`` is
     called after the pickle has been read. If ``filled`` is False, the elements too are read after the pickle.
@@ -54,7 +54,7 @@ class Stored(UntypedStorage):
             self._become(made._storage)
 
     def finish(self) -> None:
-        """Move the content if no tensor has caused that, and become a plain storage."""
+        """Move the content if no tensor has caused that, and become a TypedStorage, or without a dtype an UntypedStorage."""
         self.filled = True
         self.settle()
         found = {"_storage": self.content}
@@ -87,7 +87,7 @@ def _dims(what: str, given: Any) -> tuple[int, ...]:
 
 
 def _geometry(offset: Any, size: Any, stride: Any, dtype: dtype_class) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Check the offset, size and stride of a tensor, and return them as integers."""
+    """Return the offset, size and stride of a tensor; RuntimeError if they are impossible."""
     size, stride, (offset,) = _dims("size", size), _dims("stride", stride), _dims("storage offset", (offset,))
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: size {size}, stride {stride}")
@@ -107,7 +107,7 @@ def awaited(found: Any) -> Any:
 
 
 def _shown(given: Any) -> Stored:
-    """Wrap a storage that does not come from a checkpoint. Its dtype and shape stay."""
+    """Return a storage as a ``Stored``. One that does not come from a checkpoint keeps its dtype and shape."""
     if isinstance(given, Stored):
         return given
     if isinstance(given, Storage):      # The storage comes from copy.copy, or from another process.
@@ -147,7 +147,7 @@ def _tensor(given: Any, offset: Any, size: Any, stride: Any, dtype: dtype_class,
 
 
 def _count_as_written(t: Tensor, may_share: bool) -> None:
-    """Set a tensor's version to 1, as in PyTorch, which sets the storage of an empty tensor.
+    """Set a tensor's version to 1, as in PyTorch, which counts the ``set_`` that gives an empty tensor its storage.
 
     With ``may_share`` other tensors may show the memory, as after ``copy.copy``; they keep their versions.
     """

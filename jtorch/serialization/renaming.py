@@ -11,7 +11,7 @@ from jtorch.serialization.names import torch_name
 
 
 def renamed(data: bytes) -> bytes:
-    """Return the pickle with PyTorch's names, and without frames, whose lengths would change."""
+    """Return the pickle with PyTorch's names. Drop its frames if it has names of jtorch, since their lengths would change."""
     return b"".join(_renamed_parts(data)) if b"jtorch" in data else data
 
 

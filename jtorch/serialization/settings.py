@@ -10,7 +10,7 @@ MAP_PRIVATE, MAP_SHARED = getattr(mmap, "MAP_PRIVATE", None), getattr(mmap, "MAP
 
 
 class LoadEndianness(enum.Enum):
-    """The byte order of a checkpoint without a record of it. See torch.serialization.LoadEndianness."""
+    """The byte order that is assumed for checkpoints without a record of it. See torch.serialization.LoadEndianness."""
 
     NATIVE = 1
     LITTLE = 2

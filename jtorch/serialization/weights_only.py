@@ -27,13 +27,13 @@ from jtorch.tensor import Parameter, Tensor
 
 UnpicklingError = pickle.UnpicklingError
 
-# These modules are never allowed, even if the user lists them.
+# Names of these modules are never allowed, even if the user lists them.
 _BLOCKED = ("sys", "os", "posix", "nt")
 
 _marked: list[Any] = []
 
 
-# -- classes that the user allows -------------------------------------------------------------------------------------
+# -- names that the user allows ---------------------------------------------------------------------------------------
 
 
 def add_safe_globals(safe_globals: list[Callable | tuple[Callable, str]]) -> None:
@@ -94,7 +94,7 @@ def _users() -> dict[str, Any]:
     return found
 
 
-# -- classes that are allowed by default ------------------------------------------------------------------------------
+# -- names that are allowed by default --------------------------------------------------------------------------------
 
 
 def _encode(text: str, encoding: str = "latin1") -> bytes:

@@ -124,7 +124,7 @@ as_sparse_gradcheck = _refused("sparse.as_sparse_gradcheck", "gradcheck of a fun
 
 
 class check_sparse_tensor_invariants:      # noqa: N801
-    """A setting: whether constructors check that indices are within bounds. See torch.sparse.check_sparse_tensor_invariants."""
+    """A setting: whether constructors check their indices. See torch.sparse.check_sparse_tensor_invariants."""
 
     def __init__(self, enable: bool = True):
         self.on, self.before = enable, False

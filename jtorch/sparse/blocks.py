@@ -44,7 +44,7 @@ def checked_size(t: Any, blocksize: Any, where: str) -> tuple[int, int]:
 
 
 def from_dense(t: Tensor, wanted: layout, blocksize: Any) -> CompressedTensor:
-    """Return the blocks of a dense matrix that have a nonzero element."""
+    """Return a block matrix of the blocks of a dense matrix that have a nonzero element."""
     if t.dim() < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
     if t.dim() > 2:
@@ -59,7 +59,7 @@ def from_dense(t: Tensor, wanted: layout, blocksize: Any) -> CompressedTensor:
 
 
 def from_coo(t: CooTensor, wanted: layout, blocksize: Any, where: str) -> CompressedTensor:
-    """Return the blocks in which a COO matrix stores an element."""
+    """Return a block matrix of the blocks in which a COO matrix stores an element."""
     from jtorch.sparse.convert import summed
     height, width = checked_size(t, blocksize, where)
     n, m = t.shape[0] // height, t.shape[1] // width

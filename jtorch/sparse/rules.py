@@ -19,7 +19,7 @@ _ATEN = {"gt": "gt.Scalar", "lt": "lt.Scalar", "ge": "ge.Scalar", "le": "le.Scal
 
 
 def rule(*names: str) -> Callable:
-    """Register the rule of functions and methods of these names for sparse tensors."""
+    """Return a decorator that registers the rule of functions and methods of these names for sparse tensors."""
     def declare(function: Callable) -> Callable:
         for name in names:
             RULES[name] = function

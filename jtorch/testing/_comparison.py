@@ -54,7 +54,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
 def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True,
                     msg: str = "") -> None:
-    """Compare without dtypes, as the older form of assert_close. See torch.testing.assert_allclose."""
+    """Raise AssertionError unless two values are close, whatever their dtypes. See torch.testing.assert_allclose."""
     if not isinstance(actual, Tensor):
         actual = tensor(actual)
     if not isinstance(expected, Tensor):

@@ -1,1 +1,1 @@
-"""torch.fx.experimental: queries about a compiler's tracing, which is never active here."""
+"""torch.fx.experimental: queries about a compiler's tracing, which is never active in jtorch."""

@@ -1,4 +1,4 @@
-"""torch.fx.experimental.symbolic_shapes: guards on sizes, which are all known here."""
+"""torch.fx.experimental.symbolic_shapes: guards on sizes, which are all known in jtorch."""
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +7,7 @@ from jtorch._base.not_built import placeholder
 
 
 class GuardOnDataDependentSymNode(RuntimeError):
-    """A decision on an unknown size, which never occurs here."""
+    """A decision on an unknown size. jtorch never raises this error."""
 
 
 def guard_or_false(a: Any) -> bool:

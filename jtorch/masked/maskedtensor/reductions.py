@@ -1,4 +1,4 @@
-"""Reductions of masked tensors: the functions of torch.masked. A result is valid if one of its elements is."""
+"""Reductions of masked tensors: the functions of torch.masked. A result is valid if it reduces a valid element."""
 from __future__ import annotations
 
 import math

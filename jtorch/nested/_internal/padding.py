@@ -35,7 +35,7 @@ def to_padded(nt: NestedTensor, padding: Any, size: int | None = None) -> Tensor
 
 
 def to_padded_tensor(nt: NestedTensor, padding: Any, output_size: Any = None) -> Tensor:
-    """Return a padded tensor. Its ragged size is the largest component's if known, else that of all values, as in PyTorch."""
+    """Return a padded tensor. By default its ragged size is the largest component's if known, else that of all values."""
     known = nt._maybe_max_seqlen
     size = nt._values.shape[0] if known is None else known
     return to_padded(nt, padding, size if output_size is None else output_size[nt._ragged_idx])

@@ -69,7 +69,7 @@ def flatten(func: Callable, input: NestedTensor, start_dim: int = 0, end_dim: in
 
 
 def unflatten(func: Callable, input: NestedTensor, dim: int, sizes: Sequence[int]) -> NestedTensor:
-    """Divide a dim other than the batch and the ragged one."""
+    """Replace a dim other than the batch and the ragged one by dims of these sizes."""
     at = dims.plain_dim(input, dim, "unflatten")
     added = len(sizes) - 1 if at < input._ragged_idx - 1 else 0
     return input._like(torch.unflatten(input._values, at, sizes), input._ragged_idx + added)
@@ -157,7 +157,7 @@ def unbind(func: Callable, input: NestedTensor, dim: int = 0) -> Any:
 
 
 def split(func: Callable, input: NestedTensor, split_size_or_sections: Any, dim: int = 0) -> tuple:
-    """Divide a dim other than the batch and the ragged one."""
+    """Return parts of a dim other than the batch and the ragged one, as nested tensors."""
     dims.expect_contiguous("split_tensor(self: jt, split_size: any, dim: any?)", self=input)
     at = dims.plain_dim(input, dim, "split")
     return tuple(input._like(part) for part in torch.split(input._values, split_size_or_sections, at))
