@@ -55,7 +55,7 @@ class Storage:
     pinned = False          # the address is known, so the host memory must stay
     exported = False        # a NumPy array has shared the memory, so the memory may not grow
     copied: Any = None      # the value of the last copy of the host memory
-    sliced = 0              # counts the rows that indices have read
+    sliced = 0              # counts reads of rows, by indices or slices: see ``_is_taken_apart`` in _api/indexing.py
     first_row: tuple[int, int] | None = None     # (number of a trace, index of the first row that it read)
     offsets: dict[tuple, int] | None = None      # maps (step, count) of a slice of rows to its first start
     parts: set[tuple] | None = None     # slices along dims after the first: see ``_is_taken_apart`` in _api/indexing.py

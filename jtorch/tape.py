@@ -53,7 +53,7 @@ class Node:
     hooks: Any = None           # ``hooks``, ``prehooks`` and ``tensor_hooks`` become dicts with the first hook of their kind
     prehooks: Any = None
     tensor_hooks: Any = None
-    watched = False             # True once a hook was registered
+    watched = False             # True if Python must run the node, for example because it has a hook
     runs_without_gradient = False       # True if backward runs the node even without a gradient
     call: Call | None = None    # an OpNode's call
     saved: Any = None
