@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jtorch._api import functions
 from jtorch._api.creation import as_tensor, tensor
-from jtorch._base.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
+from jtorch._base.layout import strided
 from jtorch.dtype import dtype as Dtype
 from jtorch.dtype import named
 from jtorch.tensor import Tensor
@@ -17,7 +17,12 @@ from jtorch.tensor import Tensor
 __all__ = ["assert_allclose", "assert_close"]
 
 _TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
-               "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7)}
+               "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7),
+               **dict.fromkeys(["quint8", "qint8", "qint32"], (1.3e-6, 1e-5))}
+
+
+_INDICES = {"torch.sparse_coo": "_indices", **dict.fromkeys(["torch.sparse_csr", "torch.sparse_bsr"], "crow_indices col_indices"),
+            **dict.fromkeys(["torch.sparse_csc", "torch.sparse_bsc"], "ccol_indices row_indices")}
 
 
 class _Mismatch(Exception):
@@ -36,15 +41,16 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
     The values are tensors, numbers, NumPy arrays, None, or sequences and mappings of these. Two numbers are close if
     ``|actual - expected| <= atol + rtol * |expected|``. The default tolerances depend on the dtype (float32: 1.3e-6 and
-    1e-5). Shapes, devices, dtypes and layouts must be equal, and the indices of sparse tensors. See torch.testing.assert_close.
+    1e-5). Shapes, devices, dtypes and layouts must be equal. Sparse tensors have to have the same indices. Without
+    ``check_layout`` tensors of different layouts are compared as dense ones. See torch.testing.assert_close.
 
         >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0 + 1e-7]))
     """
     if (rtol is None) != (atol is None):
         raise ValueError("Both 'rtol' and 'atol' must be either specified or omitted, but got no "
                          f"{'rtol' if rtol is None else 'atol'}.")
-    checks = _Checks(rtol, atol, equal_nan, {"device": check_device, "dtype": check_dtype, "layout": check_layout,
-                                                    "stride()": check_stride})
+    checked = {"layout": check_layout, "stride()": check_stride, "device": check_device, "dtype": check_dtype}
+    checks = _Checks(rtol, atol, equal_nan, allow_subclasses, checked)
     try:
         checks.compare(actual, expected, ())
     except _Mismatch as wrong:
@@ -74,8 +80,9 @@ def _is_bool(x: Any) -> bool:
 class _Checks:
     """The options of one comparison."""
 
-    def __init__(self, rtol: float | None, atol: float | None, equal_nan: bool, attributes: dict[str, bool]):
-        self.rtol, self.atol, self.equal_nan, self.attributes = rtol, atol, equal_nan, attributes
+    def __init__(self, rtol: float | None, atol: float | None, equal_nan: bool, subclasses: bool, attributes: dict[str, bool]):
+        self.rtol, self.atol, self.equal_nan = rtol, atol, equal_nan
+        self.subclasses, self.attributes = subclasses, attributes
 
     def compare(self, actual: Any, expected: Any, at: tuple) -> None:
         """Compare two objects and raise _Mismatch if they differ. ``at`` is the path within nested containers."""
@@ -111,7 +118,7 @@ class _Checks:
                 raise _Mismatch(AssertionError, f"Booleans mismatch: {actual} is not {expected}", at)
         elif _is_number(actual) and _is_number(expected):
             self._numbers(actual, expected, at)
-        elif isinstance(actual, (Tensor, np.ndarray)) and isinstance(expected, (Tensor, np.ndarray)):
+        elif self._are_tensors(actual, expected):
             self._tensors(as_tensor(actual), as_tensor(expected), at)
         else:
             raise _Mismatch(TypeError, f"No comparison pair was able to handle inputs of type {type(actual)} and "
@@ -124,6 +131,7 @@ class _Checks:
         return max(r for r, _ in each), max(a for _, a in each)
 
     def _numbers(self, actual: Any, expected: Any, at: tuple) -> None:
+        actual, expected = (x.item() if isinstance(x, np.number) else x for x in (actual, expected))
         if self.attributes["dtype"] and type(actual) is not type(expected):
             raise _Mismatch(AssertionError, f"The (d)types do not match: {type(actual)} != {type(expected)}.", at)
         kinds = {int: named("int64"), float: named("float64"), complex: named("complex128")}
@@ -131,67 +139,73 @@ class _Checks:
         if actual == expected or (self.equal_nan and actual != actual and expected != expected):
             return
         difference = abs(actual - expected)
-        if math.isfinite(difference) and difference <= atol + rtol * abs(expected):
-            return
-        relative = math.inf if expected == 0 else difference / abs(expected)
-        raise _Mismatch(AssertionError, _text("Scalars", f"Expected {expected} but got {actual}.", (difference, None, atol),
-                                              (relative, None, rtol)), at)
+        if not (math.isfinite(difference) and difference <= atol + rtol * abs(expected)):
+            raise _Mismatch(AssertionError, _scalars(actual, expected, rtol, atol), at)
+
+    def _are_tensors(self, actual: Any, expected: Any) -> bool:
+        if not all([isinstance(x, (Tensor, np.ndarray)) for x in (actual, expected)]):
+            return False
+        kinds = [Tensor if getattr(x, "_is_of_layout", False) else type(x) for x in (actual, expected)]
+        related = issubclass(*kinds) or issubclass(*kinds[::-1])
+        return kinds[0] is kinds[1] or (self.subclasses and related)
 
     def _tensors(self, actual: Any, expected: Any, at: tuple) -> None:
         self._attribute("shape", actual.shape, expected.shape, at)
-        if self.attributes["layout"]:
-            self._attribute("layout", actual.layout, expected.layout, at)
-        if self.attributes["stride()"] and actual.layout is expected.layout is strided:
-            self._attribute("stride()", actual.stride(), expected.stride(), at)
-        for name in ("device", "dtype"):
-            if self.attributes[name]:
-                self._attribute(name, getattr(actual, name), getattr(expected, name), at)
-        rtol, atol = self._tolerances(actual.dtype, expected.dtype)
+        self._attribute("is_quantized", actual.is_quantized, expected.is_quantized, at)
+        if actual.is_quantized:
+            self._attribute("qscheme()", actual.qscheme(), expected.qscheme(), at)
+        same_layout = actual.layout is expected.layout
+        for name, value in (("layout", lambda t: t.layout), ("stride()", lambda t: t.stride()), ("device", lambda t: t.device),
+                            ("dtype", lambda t: t.dtype)):
+            if self.attributes[name] and (name != "stride()" or (same_layout and actual.layout is strided)):
+                self._attribute(name, value(actual), value(expected), at)
+        if actual.device.type == "meta" or expected.device.type == "meta":
+            return
+        tolerances = self._tolerances(actual.dtype, expected.dtype)
         actual, expected = actual.detach().cpu(), expected.detach().cpu()
+        if actual.is_quantized:
+            self._values("Quantized tensor-likes", actual.dequantize(), expected.dequantize(), tolerances, at)
+        elif same_layout and actual.layout is not strided:
+            self._sparse(actual, expected, tolerances, at)
+        else:
+            dense = [t if t.layout is strided else t.to_dense() for t in (actual, expected)]
+            self._values("Tensor-likes", *dense, tolerances, at)
+
+    def _sparse(self, actual: Any, expected: Any, tolerances: tuple[float, float], at: tuple) -> None:
+        """Compare two sparse tensors of one layout: the numbers of values, the indices, the values."""
+        what = f"sparse {str(actual.layout).removeprefix('torch.sparse_').upper()}"
+        if actual._nnz() != expected._nnz():
+            raise _Mismatch(AssertionError, f"The number of specified values in {what} tensors does not match: "
+                            f"{actual._nnz()} != {expected._nnz()}", at)
+        what = what.replace("sparse", "Sparse")
+        for name in _INDICES[str(actual.layout)].split():
+            label = f"{what} {name.removeprefix('_')}"
+            self._values(label, getattr(actual, name)(), getattr(expected, name)(), (0.0, 0.0), at)
+        values = "_values" if actual.is_sparse else "values"
+        self._values(f"{what} values", getattr(actual, values)(), getattr(expected, values)(), tolerances, at)
+
+    def _values(self, what: str, actual: Any, expected: Any, tolerances: tuple[float, float], at: tuple) -> None:
+        """Compare the elements of two dense tensors."""
+        rtol, atol = tolerances
         if actual.dtype != expected.dtype:
             common = functions.promote_types(actual.dtype, expected.dtype)
             actual, expected = actual.to(common), expected.to(common)
-        if actual.layout is not expected.layout:
-            actual, expected = [t if t.layout is strided else t.to_dense() for t in (actual, expected)]
-        for what, a, e, exact in _parts(actual, expected, at):
-            self._elements(what, a, e, (0.0, 0.0) if exact else (rtol, atol), at)
-
-    def _elements(self, what: str, actual: Any, expected: Any, tolerances: tuple[float, float], at: tuple) -> None:
-        rtol, atol = tolerances
         matches = functions.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=self.equal_nan)
         if not bool(matches.all()):
-            raise _Mismatch(AssertionError, _elements(what, actual, expected, matches, rtol, atol), at)
+            text = _elements(what, actual, expected, matches, rtol, atol) if actual.dim() else \
+                _scalars(actual.item(), expected.item(), rtol, atol)
+            raise _Mismatch(AssertionError, text, at)
 
     def _attribute(self, name: str, actual: Any, expected: Any, at: tuple) -> None:
         if actual != expected:
             raise _Mismatch(AssertionError, f"The values for attribute '{name}' do not match: {actual} != {expected}.", at)
 
 
-_COMPRESSED = {sparse_csr: ("CSR", "crow_indices", "col_indices"), sparse_csc: ("CSC", "ccol_indices", "row_indices"),
-               sparse_bsr: ("BSR", "crow_indices", "col_indices"), sparse_bsc: ("BSC", "ccol_indices", "row_indices")}
-
-
-def _parts(actual: Any, expected: Any, at: tuple) -> Iterator[tuple[str, Any, Any, bool]]:
-    """Yield what is compared of two tensors of one layout: a name, both values, and whether they must be equal."""
-    if actual.layout is sparse_coo:
-        _same_number("sparse dimensions in sparse COO tensors", actual.sparse_dim(), expected.sparse_dim(), at)
-        _same_number("specified values in sparse COO tensors", actual._nnz(), expected._nnz(), at)
-        yield "Sparse COO indices", actual._indices(), expected._indices(), True
-        yield "Sparse COO values", actual._values(), expected._values(), False
-    elif actual.layout in _COMPRESSED:
-        kind, *names = _COMPRESSED[actual.layout]
-        _same_number(f"specified values in sparse {kind} tensors", actual._nnz(), expected._nnz(), at)
-        for name in names:
-            indices = [getattr(t, name)().to(named("int64")) for t in (actual, expected)]
-            yield f"Sparse {kind} {name}", *indices, True       # type: ignore[misc]
-        yield f"Sparse {kind} values", actual.values(), expected.values(), False
-    else:
-        yield "Tensor-likes", actual, expected, False
-
-
-def _same_number(what: str, actual: int, expected: int, at: tuple) -> None:
-    if actual != expected:
-        raise _Mismatch(AssertionError, f"The number of {what} does not match: {actual} != {expected}", at)
+def _scalars(actual: Any, expected: Any, rtol: float, atol: float) -> str:
+    """Return a message with the difference of two numbers."""
+    difference = abs(actual - expected)
+    relative = math.inf if expected == 0 else difference / abs(expected)
+    return _text("Scalars", f"Expected {expected} but got {actual}.", (difference, None, atol), (relative, None, rtol))
 
 
 def _elements(what: str, actual: Any, expected: Any, matches: Any, rtol: float, atol: float) -> str:

@@ -132,15 +132,26 @@ def _message(xp, actual, expected, **options):
 
 
 @pytest.mark.conformance
+@pytest.mark.filterwarnings("ignore:Sparse")
 def test_assert_close_says_what_pytorch_says(torch):
     cases = [lambda xp: (xp.tensor([1.0, 2, 3]), xp.tensor([1.0, 2, 4])), lambda xp: (xp.ones(2, 2), xp.zeros(2, 2)),
              lambda xp: (xp.tensor([1, 2]), xp.tensor([1, 3])), lambda xp: (xp.ones(2), xp.ones(3)),
              lambda xp: (xp.ones(2), xp.ones(2).double()), lambda xp: ([1.0, {"a": xp.ones(2)}], [1.0, {"a": xp.zeros(2)}]),
              lambda xp: ([1], [1, 2]), lambda xp: ({"a": 1}, {"b": 1}), lambda xp: (1.0, 1.1), lambda xp: (1, 1.0),
              lambda xp: (None, 1), lambda xp: (True, False)]
-    for case in cases:
+    sparse = [lambda xp, x: (x.to_sparse(), x), lambda xp, x: (x.to_sparse(), x.to_sparse_csr()), lambda xp, x: (x.to_sparse(), x[:1].to_sparse()),
+              lambda xp, x: (x.to_sparse(), (x * 2).to_sparse()), lambda xp, x: (x.to_sparse_csc(), (x * 2).to_sparse_csc()),
+              lambda xp, x: (x.to_sparse_csr(), x.flip(0).to_sparse_csr()), lambda xp, x: (x.to_sparse(), x.flip(0).to_sparse()),
+              lambda xp, x: (x.to_sparse(), (x * xp.tensor([1.0, 0.0])).to_sparse()), lambda xp, x: (x[0, 0], x[0, 1])]
+    for case in [*cases, *[lambda xp, case=case: case(xp, xp.tensor([[1.0, 0.0], [0.0, 2.0]])) for case in sparse]]:
         assert _message(jtorch, *case(jtorch)) == _message(torch, *case(torch))
     for xp in (torch, jtorch):
+        x = xp.tensor([[1.0, 0.0], [0.0, 2.0]])
+        xp.testing.assert_close(x.to_sparse_csr(), (x * (1 + 1e-7)).to_sparse_csr())
+        xp.testing.assert_close(x.to_sparse(), x, check_layout=False)
+        xp.testing.assert_close(xp.empty(2, device="meta"), xp.empty(2, device="meta"))
+        for other in (x.numpy(), xp.nn.Parameter(x)):
+            assert "No comparison pair was able" in _message(xp, x, other, allow_subclasses=False)
         xp.testing.assert_close(xp.tensor([1.0, 2.0]), xp.tensor([1.0, 2.0 + 1e-6]))
         xp.testing.assert_close((xp.ones(1), 2.0), (xp.ones(1), 2.0 + 1e-9))
         assert _message(xp, 1.0, 2.0, rtol=1.0).startswith("ValueError: Both 'rtol' and 'atol' must be either specified")
