@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -87,6 +87,12 @@ def generator_of(device: devices.device, given: Generator | None = None) -> Gene
         _accelerators[device] = Generator(device)
         _accelerators[device].manual_seed(default_generator.initial_seed())
     return _accelerators[device]
+
+
+def states_of(places: Iterable[devices.device]) -> list[tuple[Generator, Any]]:
+    """Return the generators of the CPU and of these devices, with their states."""
+    others = [devices.single(d) if d.type == "mesh" else d for d in places if d.type not in ("cpu", "meta")]
+    return [(g, g.get_state()) for g in (_here.cpu, *[generator_of(d) for d in others])]
 
 
 late_bindings.generator_of = generator_of

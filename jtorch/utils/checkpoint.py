@@ -20,7 +20,7 @@ from jtorch.autograd import backward as run_backward
 from jtorch.autograd import saved as _saved
 from jtorch.autograd.function import Function
 from jtorch.autograd.graph import saved_tensors_hooks
-from jtorch.device import accelerator_type
+from jtorch.device import accelerator_type, device
 from jtorch.no_grad import enable_grad, mode, no_grad
 from jtorch.tensor import Tensor
 from jtorch.utils import _surroundings
@@ -137,8 +137,8 @@ def set_device_states(devices: Any, states: Any, *, device_type: str | None = No
         cuda.set_rng_state(state, index)
 
 
-def _devices(args: Any) -> set[str]:
-    return {a.device.type for a in args if isinstance(a, Tensor)}
+def _devices(args: Any) -> set[device]:
+    return {a.device for a in args if isinstance(a, Tensor)}
 
 
 # ---------------------------------------------------------------- reentrant checkpoints

@@ -353,8 +353,16 @@ print(z.real.min().item() >= 0, z.imag.max().item() < 1, z.imag.std().item() > 0
 for dtype, end in ((torch.int8, 2**7), (torch.uint8, 2**8), (torch.int64, 2**63), (torch.bool, 2), (torch.float32, 2**24 + 1)):
     drawn = torch.zeros(200, dtype=dtype, device="cuda").random_().cpu().double()
     print(drawn.min().item() >= 0, end / 3 < drawn.max().item() < end)
+
+from torch.utils.checkpoint import checkpoint
+x = torch.ones(50, device="cuda", requires_grad=True)
+for reentrant in (True, False):
+    x.grad = None
+    kept = checkpoint(torch.nn.functional.dropout, x, use_reentrant=reentrant)
+    kept.sum().backward()
+    print(torch.equal(x.grad, kept))
 """, {**ENV, "JTORCH_ENGINE": "auto"})
-    assert printed == "True True True\n" + "True True\n" * 5
+    assert printed == "True True True\n" + "True True\n" * 5 + "True\n" * 2
 
 
 def test_ways_of_products_are_tried_out_for_large_programs_only():
