@@ -205,10 +205,11 @@ def reduced(a: SparseTensor, b: Tensor, reduce: str) -> Any:
     """Multiply a CSR matrix by a dense one, with the sum, mean, maximum or minimum of the terms of each element."""
     if reduce not in _REDUCE:
         raise RuntimeError(f"reduce argument must be either sum, mean, max, min, amax, amin or prod, got {reduce}")
-    if a.layout is sparse_csc:
-        raise RuntimeError("sparse_mm_reduce: expect self to be SparseCsr, got SparseCsc")
     if a.is_sparse:
         raise not_there("_sparse_mm_reduce_impl", (a,))
+    if a.layout is not sparse_csr:
+        got = str(a.layout).removeprefix("torch.sparse_").title()
+        raise RuntimeError(f"sparse_mm_reduce: expect self to be SparseCsr, got Sparse{got}")
     _require_alike(a, b)
     rows, columns, values = _rows_and_columns(a)
     terms = values.unsqueeze(1) * functions.index_select(b, 0, columns)

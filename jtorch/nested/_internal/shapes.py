@@ -63,6 +63,8 @@ def flatten(func: Callable, input: NestedTensor, start_dim: int = 0, end_dim: in
     if start == end:
         return input
     size = input._values.shape
+    if start < input._ragged_idx - 1 <= end:
+        raise RuntimeError("flatten(): does not support to join dims on both sides of the ragged one")
     made = (*size[:start], math.prod(size[start:end + 1]), *size[end + 1:])
     removed = end - start if end < input._ragged_idx - 1 else 0
     return input._like(torch.reshape(input._values, made), input._ragged_idx - removed)
