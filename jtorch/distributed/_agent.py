@@ -13,6 +13,7 @@ import uuid
 from pathlib import Path
 from typing import IO, Any
 
+from jtorch._base import gpus
 from jtorch.distributed.elastic.multiprocessing.errors import ProcessFailure
 from jtorch.distributed.tcp_store import TCPStore
 
@@ -136,9 +137,10 @@ def _created(folder: str | Path) -> Path:
 
 def _processes(text: str) -> int:
     if text in ("auto", "cpu", "gpu"):
-        if text == "gpu":
+        count = 0 if text == "cpu" else gpus.counted() or 0
+        if text == "gpu" and not count:
             raise ValueError("Cuda is not available.")
-        return os.cpu_count() or 1
+        return count or os.cpu_count() or 1
     try:
         return int(text)
     except ValueError:

@@ -383,7 +383,8 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
     """
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
-    return _reduce_rows(output, lambda pg: stacked([array_of(pg, t) for t in input_list]), "reduce_scatter", op, group, async_op)
+    return _reduce_rows(output, input_list, lambda pg: stacked([array_of(pg, t) for t in input_list]), "reduce_scatter", op, group,
+                        async_op)
 
 
 def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None,
@@ -412,17 +413,18 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
     """
     check_tensor(output, "output")
     check_tensor(input, "input")
-    return _reduce_rows(output, lambda pg: array_of(pg, input), "reduce_scatter_tensor", op, group, async_op)
+    return _reduce_rows(output, [input], lambda pg: array_of(pg, input), "reduce_scatter_tensor", op, group, async_op)
 
 
-def _reduce_rows(output: Tensor, rows: Callable, name: str, op: Any, group: Any, async_op: bool) -> Work | None:
+def _reduce_rows(output: Tensor, sent: list[Tensor], rows: Callable, name: str, op: Any, group: Any,
+                 async_op: bool) -> Work | None:
     def do(pg: ProcessGroup) -> None:
         array = rows(pg)
         if array.size != output.numel() * pg.size():
             raise ValueError("input tensor must be the same size as output size times world size")
         array = reshaped(array, (pg.size(), *output.shape))
         put(output, pg.run(described(name, array, op.name), kernels.reduce_scatter(body_of(op, array)), array))
-    return _begin(group, name, do, async_op, [output])
+    return _begin(group, name, do, async_op, [output], sent)
 
 
 def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None,

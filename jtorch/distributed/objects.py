@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jtorch.distributed import collectives
+from jtorch.distributed import collectives, membership
 from jtorch.distributed.arrays import tensor_of
 from jtorch.distributed.groups import ProcessGroup
 from jtorch.distributed.point_to_point import recv, send
@@ -114,6 +114,13 @@ def scatter_object_list(scatter_object_output_list: list, scatter_object_input_l
     collectives._begin(group, "scatter_object_list", do, False, None)
 
 
+def _carrier(array: np.ndarray, group: Any, device: Any) -> Any:
+    """Return an array as a tensor on a device, or on the device of the group."""
+    if device is None and not membership._rank_not_in_group(group):
+        device = membership._group_or_default(group).place
+    return tensor_of(array).to(device or "cpu")     # type: ignore[attr-defined]
+
+
 def send_object_list(object_list: list, dst: int | None = None, group: Any = None, device: Any = None,
                      group_dst: int | None = None) -> None:
     """Send a list of objects to a rank. See torch.distributed.send_object_list.
@@ -122,13 +129,13 @@ def send_object_list(object_list: list, dst: int | None = None, group: Any = Non
         object_list: objects that can be pickled.
         dst: the receiver's global rank.
         group: the group; all ranks, if None.
-        device: accepted and ignored.
+        device: the device of the tensors that are sent; the group's device, if None.
         group_dst: the receiver's rank in the group, in place of ``dst``.
 
     """
     data = np.frombuffer(pickle.dumps(object_list), np.uint8)
     for array in (np.array([data.size], np.int64), data):
-        send(tensor_of(array), dst, group, group_dst=group_dst)
+        send(_carrier(array, group, device), dst, group, group_dst=group_dst)
 
 
 def recv_object_list(object_list: list, src: int | None = None, group: Any = None, device: Any = None,
@@ -139,16 +146,16 @@ def recv_object_list(object_list: list, src: int | None = None, group: Any = Non
         object_list: the list, whose elements are replaced.
         src: the sender's global rank; any rank, if neither it nor ``group_src`` is given.
         group: the group; all ranks, if None.
-        device: accepted and ignored.
+        device: the device of the tensors that are received; the group's device, if None.
         group_src: the sender's rank in the group, in place of ``src``.
 
     Returns:
         The sender's rank.
 
     """
-    size = tensor_of(np.zeros(1, np.int64))
+    size = _carrier(np.zeros(1, np.int64), group, device)
     rank = recv(size, src, group, group_src=group_src)
-    data = tensor_of(np.zeros(int(size.item()), np.uint8))      # type: ignore[attr-defined]
+    data = _carrier(np.zeros(int(size.item()), np.uint8), group, device)
     recv(data, rank, group)
-    object_list[:] = pickle.loads(data.numpy().tobytes())
+    object_list[:] = pickle.loads(data.cpu().numpy().tobytes())
     return rank

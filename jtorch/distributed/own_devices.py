@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import jax
 import numpy as np
@@ -21,13 +22,20 @@ def are_meant() -> bool:
     return not {"WORLD_SIZE", "RANK"} & os.environ.keys()
 
 
+def spanned(device_type: str) -> Sequence[jax.Device]:
+    """Return the devices that a program may span: those of all processes of a job, or this process's if there is no job."""
+    if membership.is_initialized():
+        return jax.devices({"cuda": "gpu"}.get(device_type, device_type))
+    return jax_devices(device_type)
+
+
 def named(device_type: str, ranks: np.ndarray) -> jax.sharding.Mesh:
     """Return JAX's mesh of the devices with these numbers; RuntimeError if there are fewer devices."""
     return _named_in_job(device_type, ranks) if membership.is_initialized() else _named_here(device_type, ranks)
 
 
 def _named_in_job(device_type: str, ranks: np.ndarray) -> jax.sharding.Mesh:
-    there = jax.devices({"cuda": "gpu"}.get(device_type, device_type))
+    there = spanned(device_type)
     if sorted(ranks.reshape(-1).tolist()) != list(range(len(there))):
         raise NotImplementedError(f"A mesh of a job with the backend \"xla\" has all {len(there)} {device_type} devices of the "
                                   f"job; got {ranks.size} of them")
@@ -39,7 +47,7 @@ def _named_in_job(device_type: str, ranks: np.ndarray) -> jax.sharding.Mesh:
 
 
 def _named_here(device_type: str, ranks: np.ndarray) -> jax.sharding.Mesh:
-    there = jax_devices(device_type)
+    there = spanned(device_type)
     if not ranks.size or ranks.min() < 0 or ranks.max() >= len(there):
         raise RuntimeError(f"A mesh of {ranks.size} {device_type} devices needs as many, and this process has {len(there)}. "
                            + _advice(device_type, int(ranks.max(initial=0)) + 1))

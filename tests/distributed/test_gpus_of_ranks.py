@@ -31,6 +31,21 @@ def test_a_mistake_is_named(case, says):
     assert says in ran.stdout, (ran.stdout[-500:], ran.stderr[-2000:])
 
 
+@pytest.mark.parametrize(("gpus", "text", "count"), [(4, "gpu", 4), (4, "auto", 4), (4, "cpu", 7), (0, "auto", 7), (4, "3", 3)])
+def test_processes_of_a_launcher(monkeypatch, gpus, text, count):
+    from jtorch.distributed import _agent
+    monkeypatch.setattr(_agent.gpus, "counted", lambda: gpus)
+    monkeypatch.setattr(_agent.os, "cpu_count", lambda: 7)
+    assert _agent._processes(text) == count
+
+
+def test_a_launcher_without_gpus(monkeypatch):
+    from jtorch.distributed import _agent
+    monkeypatch.setattr(_agent.gpus, "counted", lambda: None)
+    with pytest.raises(ValueError, match=r"Cuda is not available\."):
+        _agent._processes("gpu")
+
+
 IN_ONE_PROCESS = """
 import jtorch as torch
 import jtorch.distributed as dist

@@ -91,7 +91,8 @@ class HuggingFaceStorageWriter(FileSystemWriter):
             self._consolidate(metadata, [index_info for rank in places for index_info in rank], files)
         if not self.save_distributed or self.enable_consolidation:
             total = sum([info.length for rank in places for _, info in rank])
-            with replacing(str(self.whole / INDEX)) as file:
+            folder = self.whole if self.save_distributed else self.path     # the folder of the files
+            with replacing(str(folder / INDEX)) as file:
                 file.write(json.dumps({"metadata": {"total_size": total}, "weight_map": files}, indent=2).encode())
 
     def _consolidate(self, metadata: Metadata, places: list[tuple[Any, _StorageInfo]], files: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ from jtorch._parallel.fsdp.policies import CPUOffloadPolicy, MixedPrecisionPolic
 from jtorch._parallel.placements import Shard
 from jtorch._parallel.spmd.fully_shard import SPMDGroup, SPMDParameter, spread_buffers
 from jtorch.autograd.graph import saved_tensors_hooks
-from jtorch.device import accelerator_type, jax_devices
+from jtorch.device import accelerator_type
 from jtorch.distributed import membership, own_devices
 from jtorch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from jtorch.nn.modules.container import ModuleDict, ModuleList
@@ -335,11 +335,11 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
 
 
 def default_mesh() -> DeviceMesh:
-    """Return a mesh of all ranks of the job; of all devices of this process, if it has joined none."""
+    """Return a mesh of all ranks of the job; of all devices, if the job has the backend "xla" or if there is no job."""
     kind = accelerator_type() or "cpu"
     if not own_devices.are_meant():
         return init_device_mesh(kind, (membership.get_world_size(),))
-    return init_device_mesh(kind, (len(jax_devices(kind)),))
+    return init_device_mesh(kind, (len(own_devices.spanned(kind)),))
 
 
 def _check(module: Module) -> None:

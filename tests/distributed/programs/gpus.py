@@ -129,6 +129,11 @@ def with_nccl_alone():
     found = [None] * N
     dist.all_gather_object(found, {"rank": RANK})
     assert found == [{"rank": r} for r in range(N)]
+    if RANK == 0:
+        dist.send_object_list([{"sent": 1}, "two"], 1)
+    else:
+        dist.recv_object_list(found, 0)
+        assert found == [{"sent": 1}, "two"]
     x = torch.tensor([RANK, 3. - RANK], device="cuda")
     dist.all_reduce(x, dist.ReduceOp.AVG)
     assert x.tolist() == [(N - 1) / 2, 3 - (N - 1) / 2]

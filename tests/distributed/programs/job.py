@@ -69,7 +69,7 @@ def trains_on_batches_of_each_process():
 
 def trains_sharded():
     mesh, model = init_device_mesh("cpu", (8,)), net()
-    fully_shard(model, mesh=mesh)
+    fully_shard(model)
     seen = curve(model, lambda x: distribute_tensor(x, mesh, [Shard(0)]), 6, lambda at: at[1] == "after forward")
     torch.testing.assert_close(seen, alone(6), rtol=1e-4, atol=1e-5)
     assert model[0].weight.placements == (Shard(0),)
