@@ -383,8 +383,8 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
     """
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
-    return _reduce_rows(output, input_list, lambda pg: stacked([array_of(pg, t) for t in input_list]), "reduce_scatter", op, group,
-                        async_op)
+    return _reduce_rows(output, input_list, lambda pg: stacked([array_of(pg, t) for t in input_list]), "reduce_scatter", op,
+                        group, async_op)
 
 
 def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None,

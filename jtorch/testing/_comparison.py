@@ -168,15 +168,17 @@ class _Checks:
         elif same_layout and actual.layout is not strided:
             self._sparse(actual, expected, tolerances, at)
         else:
-            dense = [t if t.layout is strided else t.to_dense() for t in (actual, expected)]
-            self._values("Tensor-likes", *dense, tolerances, at)
+            actual, expected = (t if t.layout is strided else t.to_dense() for t in (actual, expected))
+            self._values("Tensor-likes", actual, expected, tolerances, at)
 
     def _sparse(self, actual: Any, expected: Any, tolerances: tuple[float, float], at: tuple) -> None:
         """Compare two sparse tensors of one layout: the numbers of values, the indices, the values."""
         what = f"sparse {str(actual.layout).removeprefix('torch.sparse_').upper()}"
-        if actual._nnz() != expected._nnz():
-            raise _Mismatch(AssertionError, f"The number of specified values in {what} tensors does not match: "
-                            f"{actual._nnz()} != {expected._nnz()}", at)
+        for name, method in (("sparse dimensions", "sparse_dim"), ("specified values", "_nnz")):
+            counts = [getattr(t, method)() for t in (actual, expected)]
+            if counts[0] != counts[1]:
+                raise _Mismatch(AssertionError, f"The number of {name} in {what} tensors does not match: {counts[0]} != "
+                                f"{counts[1]}", at)
         what = what.replace("sparse", "Sparse")
         for name in _INDICES[str(actual.layout)].split():
             label = f"{what} {name.removeprefix('_')}"

@@ -32,6 +32,6 @@ def run_backward(module: Any, do: Callable[[], Any], last: bool) -> Any:
 def reduce_gradients(module: Any) -> None:
     """Reduce the gradients that modules sharded by ``fully_shard`` have kept."""
     if isinstance(module, FSDPModule):
-        for group in module._groups(True):
-            group.sync = True
-            group.reduce_kept()
+        module.set_requires_gradient_sync(True)
+        for state in module._states(recurse=True):
+            state.group.reduce_kept()
