@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from jtorch import engine, storage
 from jtorch._base import late_bindings, warned
+from jtorch._base.layout import strided
 from jtorch._nodes import tangents
 from jtorch.dispatch.calls import NUMBER_TYPES, any_requires_grad, computing_in, layout_of, record, value_aval
 from jtorch.dispatch.numbers import check_numbers, has_large_integer, in_int64, may_overflow
@@ -57,6 +58,8 @@ def _check_given(op: Op, name: str, flat, outs: list) -> None:
     for t in outs:
         if not isinstance(t, Tensor):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")
+        if t.layout is not strided:
+            raise NotImplementedError(f"{name}(): out= with a tensor of the layout {t.layout} is not built; use the result")
     if tangents.opened and tangents.highest([*flat, *outs]) is not None:
         raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an "
                                   "out= function")

@@ -354,3 +354,9 @@ def test_sparse_tensors_keep_their_dtype_when_written_to(xp, write, text):
         write(xp, t)
     assert t.dtype is xp.int32
     assert xp.neg(t, out=xp.eye(2).to_sparse()).values().tolist() == [-1, -1]
+
+
+def test_a_sparse_out_of_a_creation_is_refused():
+    import jtorch
+    with pytest.raises(NotImplementedError, match="out= with a tensor of the layout torch.sparse_coo is not built"):
+        jtorch.zeros(2, 2, out=jtorch.eye(2).to_sparse())
