@@ -54,7 +54,7 @@ def _local_scalar_dense(x: Any) -> Any:
 def _loss(name: str, *others: str) -> None:
     """Register the kernel of a loss whose reduction is a number."""
     def loss(x: Tensor, target: Tensor, *rest: Any) -> Any:
-        given = dict(zip([o if o != "reduction" else "reduction" for o in others], rest, strict=False))
+        given = dict(zip(others, rest, strict=False))
         given["reduction"] = REDUCTIONS[given.get("reduction", 1)]
         return getattr(nn_functions, name)(x, target, **given)
     FORMS[name] = loss

@@ -56,7 +56,7 @@ def with_open_batch(model: Any, args: tuple, kwargs: dict[str, Any]) -> Exported
 def description(captured: Captured, opened: OpenSizes) -> Description:
     """Return the facts about a program that its StableHLO does not contain."""
     constants = [[i, leaf] for i, leaf in enumerate(captured.leaves) if i not in captured.inputs]
-    results = [None if r is None else r for r in captured.out_leaves]
+    results = captured.out_leaves
     for value in [*[c for _, c in constants], *[r[0] for r in results if r is not None]]:
         if not isinstance(value, _CONSTANTS):
             raise UserError(f"a {type(value).__name__} is neither a tensor nor a number, string or None, nor a tuple, list or "
@@ -65,7 +65,7 @@ def description(captured: Captured, opened: OpenSizes) -> Description:
              for i, named in zip(captured.inputs, opened.sizes, strict=True)]
     transient = _transient(captured.model) if isinstance(captured.model, Module) else []
     return Description(list(captured.parameters), list(captured.buffers), transient, captured.written, _input_names(captured),
-                       captured.form, captured.out_form, constants, results, sizes,
+                       captured.form, captured.out_form, constants, list(results), sizes,
                        {n: [d.min, d.max] for n, d in opened.known.items()}, getattr(captured.model, "training", False))
 
 

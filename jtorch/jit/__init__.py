@@ -114,8 +114,11 @@ def trace(func: Callable, example_inputs: Any = None, optimize: Any = None, chec
 def trace_module(mod: Any, inputs: Any, optimize: Any = None, check_trace: bool = True, check_inputs: Any = None,
                  check_tolerance: float = 1e-05, strict: bool = True, _force_outplace: bool = False, _module_class: Any = None,
                  _compilation_unit: Any = None, example_inputs_is_kwarg: bool = False, _store_inputs: bool = True) -> Any:
-    """Return the module itself. See torch.jit.trace_module."""
-    return mod
+    """Return the module itself. The example of its ``forward`` is kept for ``save``. See torch.jit.trace_module."""
+    given = inputs.get("forward")
+    if given is None:
+        return mod
+    return trace(mod, example_kwarg_inputs=given) if example_inputs_is_kwarg else trace(mod, given)
 
 
 def interface(obj: Any) -> Any:
