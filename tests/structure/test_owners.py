@@ -28,6 +28,7 @@ ALSO = {
     **{("dispatch/views.py", name): "a new view begins with it" for name in ("_view", "_node_version", "_counter")},
     **{("_aten/wrappers.py", name): "a tensor of a class with __torch_dispatch__ has its own" for name in ("_view", "_storage")},
     ("_storage/untyped.py", "_storage"): "the object of torch.UntypedStorage has one too",
+    ("package/_digraph.py", "_node"): "PyTorch's name for the nodes of a graph of modules",
 }
 OF_TENSORS = {name for name in OWNERS if name.startswith("_")}
 SLOTS = {name.removeprefix("_") for name in OWNERS}
