@@ -714,7 +714,7 @@ late_bindings.wrap = wrap
 
 
 def with_grad(t: Tensor, requires_grad: bool) -> Tensor:
-    """Return a new tensor after applying ``requires_grad=``."""
+    """Set ``requires_grad`` on a newly made tensor if the argument is True, and return the tensor."""
     if not requires_grad:
         return t
     if not storage.aval_of(t).is_inexact:

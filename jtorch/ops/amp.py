@@ -18,7 +18,7 @@ def amp_unscale(grads: list[Tensor], found_inf: Tensor, inv_scale: Tensor):
 
 @op(name="_amp_update_scale", function=False, method=False, out=False, tested=False, differentiable=False)
 def amp_update_scale(scale: Tensor, tracker: Tensor, found_infs: list[Tensor], growth: Number, backoff: Number, interval: Number):
-    """Return the scale and the number of good steps since it last changed, after steps in which ``found_infs`` were found."""
+    """Return the new scale, and the number of good steps since it last changed. A step is good if all ``found_infs`` are 0."""
     bad = jnp.stack([f > 0 for f in found_infs]).any()
     good = tracker + jnp.ones_like(tracker)
     grown = scale * growth.astype(scale.dtype)

@@ -47,7 +47,7 @@ def of_cumprod(t, x, r, dim, *rest):
 
 
 def _over(change: Callable) -> Callable:
-    """Return the tangent of an op that reduces ``dim``, from ``change`` on arrays that keep the dim."""
+    """Return the tangent function of an op that reduces ``dim``. It gives ``change`` the result with the dim kept as size 1."""
     def reduced(t, x, r, dim=None, keepdim=False, *rest):
         axes = check.wrap_dims(dim, x.ndim)
         return change(t, x, r.reshape([1 if d in axes else n for d, n in enumerate(x.shape)]), axes).reshape(r.shape)

@@ -146,7 +146,7 @@ class Dependencies:
         """Return the modules that a source imports."""
         try:
             pairs = find_files_source_depends_on(src, module_name if is_package else module_name.rsplit(".", 1)[0])
-        except Exception as e:      # The source has an error, or imports from above its top.
+        except Exception as e:      # The source cannot be parsed, or has a relative import beyond its top-level package.
             self.dependency_graph.add_node(module_name, error=PackagingErrorReason.DEPENDENCY_RESOLUTION_FAILED,
                                            error_context=str(e))
             return []

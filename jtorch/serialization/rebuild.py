@@ -253,7 +253,7 @@ def set_state(t: Any, state: Any) -> Any:
 
 
 def _rebuild_meta_tensor_no_storage(dtype: dtype_class, size: Any, stride: Any, requires_grad: bool) -> Tensor:
-    """Return a meta tensor, which has no elements."""
+    """Return a meta tensor, which has a shape but no data."""
     _, size, stride = _geometry(0, size, stride, dtype)
     n = extent(size, stride)
     _geometry(0, (n,), (1,), dtype)

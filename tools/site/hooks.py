@@ -59,7 +59,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 def _mirrored(files: Files) -> Iterator[tuple[str, str]]:
     """Yield the files outside docs/ with links from pages, each as a page."""
-    waiting = [("docs/index.md", "[](../CONTRIBUTING.md) [](../CHANGELOG.md)")]        # The navigation has these two.
+    # The navigation lists these two files, so they become pages even if no page links to them.
+    waiting = [("docs/index.md", "[](../CONTRIBUTING.md) [](../CHANGELOG.md)")]
     waiting += [("docs/" + f.src_uri, f.content_string) for f in files if f.src_uri.endswith(".md")]
     seen: set[str] = set()
     while waiting:

@@ -61,7 +61,7 @@ class ShardedGradScaler(GradScaler):
 
     def _unscale_grads_(self, optimizer: Optimizer, inv_scale: Tensor, found_inf: Tensor,
                         allow_fp16: bool = True) -> dict[Any, Tensor]:
-        """Unscale gradients of any dtype. A rank without gradients takes part with ``found_inf``."""
+        """Unscale gradients of any dtype. Return a flag even without gradients: ``unscale_`` reduces the flags of all ranks."""
         return super()._unscale_grads_(optimizer, inv_scale, found_inf, True) or {found_inf.device: found_inf}
 
     def unscale_(self, optimizer: Optimizer) -> None:

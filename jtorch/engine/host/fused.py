@@ -58,7 +58,7 @@ class Run:
         self.steps: list[Any] = []
         self.code: list[Instruction] = []
         self.numbers: dict[int, bool] = {}      # value -> whether it has a single number for each row
-        self.made: dict[int, int] = {}          # result of a step -> the value of ``code`` that it equals
+        self.made: dict[int, int] = {}          # result of a step -> itself, or the value that it broadcasts or reshapes
         self._temporary = -1
 
     @property

@@ -74,7 +74,7 @@ def _mean_along(x: jax.Array, axis: int, out: int) -> jax.Array:
 
 
 def adaptive_mean(n: int, input: jax.Array, output_size) -> jax.Array:
-    """Return the means of parts of the last ``n`` dimensions, equal up to rounding."""
+    """Return the means over ``output_size`` parts of each of the last ``n`` dims. A start is rounded down, an end up."""
     name = f"adaptive_avg_pool{n}d"
     out = _sizes(input, n, output_size, name)
     _check(input, n, name, out, "")
