@@ -146,7 +146,7 @@ class Tensor(Bound):
     layout = property(lambda self: strided, doc="``torch.strided``; sparse tensors are a class of their own.")
     is_cuda = property(lambda self: self.device.type == "cuda", doc="Whether it is on a GPU.")
     is_cpu = property(lambda self: self.device.type == "cpu", doc="Whether it is on the CPU.")
-    is_meta = property(lambda self: self.device.type == "meta", doc="Whether it has a shape and no elements.")
+    is_meta = property(lambda self: self.device.type == "meta", doc="Whether it has a shape and no data.")
     is_mps = is_sparse = is_quantized = is_mkldnn = is_xpu = is_nested = is_sparse_csr = property(
         lambda self: False, doc="False: a tensor of this class never is.")
 

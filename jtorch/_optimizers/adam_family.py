@@ -168,7 +168,7 @@ class SparseAdam(Optimizer):
         maximize (bool): whether to maximize the objective instead of minimizing it.
 
     Raises:
-        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        ValueError: an option outside of its range, no parameters, a parameter in two groups, or a sparse or complex one.
         TypeError: parameters that are no Tensors.
 
     Source: Kingma and Ba 2015, arXiv:1412.6980, for the rows that have a gradient.
@@ -193,9 +193,12 @@ class SparseAdam(Optimizer):
             raise ValueError(f"Invalid epsilon value: {eps}")
         check_betas(betas)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, maximize=maximize))
-        found = [[i, k] for i, g in enumerate(self.param_groups) for k, p in enumerate(g["params"]) if p.dtype.is_complex]
-        if found:
-            raise ValueError(f"Complex params at indices {found}: SparseAdam does not support complex parameters")
+        at = [([i, k], p) for i, g in enumerate(self.param_groups) for k, p in enumerate(g["params"])]
+        for kind, found, reason in (
+                ("Sparse", [i for i, p in at if p.is_sparse], "requires dense parameter tensors"),
+                ("Complex", [i for i, p in at if p.dtype.is_complex], "does not support complex parameters")):
+            if found:
+                raise ValueError(f"{kind} params at indices {found}: SparseAdam {reason}")
 
     def _update(self, group: dict[str, Any]) -> None:
         if with_dense_gradients(self, group):
