@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from jtorch._nodes.hooks import RemovableHandle
+from jtorch.package import _dependencies
 from jtorch.package._archive_reader import file_name
-from jtorch.package._dependencies import Action, ActionHook, Dependencies, can_implicitly_extern
+from jtorch.package._dependencies import Action as _ModuleProviderAction
+from jtorch.package._dependencies import ActionHook, can_implicitly_extern
 from jtorch.package._errors import EmptyMatchError, PackagingError, PackagingErrorReason
 from jtorch.package._mangling import is_mangled
 from jtorch.package._package_pickler import create_pickler
 from jtorch.package.importer import Importer, OrderedImporter, sys_importer
-from jtorch.serialization.archive import Writer
-from jtorch.serialization.pickler import Storages, bytes_of
+from jtorch.serialization import archive, pickler
+from jtorch.serialization.pickler import bytes_of
 from jtorch.serialization.renaming import globals_of
 from jtorch.serialization.saving import root_of
 
@@ -31,7 +33,7 @@ def __getattr__(attr: str):
 """
 
 
-class PackageExporter(Dependencies):
+class PackageExporter(_dependencies.Dependencies):
     """Writes an archive of code, pickled objects, texts and bytes, which ``PackageImporter`` loads.
 
     The code of modules is copied from their files. Each module that the code or a pickle needs must match a pattern of
@@ -68,12 +70,13 @@ class PackageExporter(Dependencies):
             raise TypeError(f"importer arg should be an Importer or a sequence of Importers, got {type(importer)} instead.")
         self.buffer = None if isinstance(f, (str, os.PathLike)) else f
         self._file = _created(f) if self.buffer is None else self.buffer
-        self.zip_file = Writer(self._file, root_of(f))
-        self._storages, self._stored = Storages(), 0
+        self.zip_file = archive.Writer(self._file, root_of(f))
+        self._storages, self._stored = pickler.Storages(), 0
         self._reduced: dict[int, tuple] = {}
         self._written_files: set[str] = set()
         self._unique_id = 0
-        self._hooks: dict[Action, OrderedDict] = {action: OrderedDict() for action in (Action.EXTERN, Action.MOCK, Action.INTERN)}
+        hooked = (_ModuleProviderAction.EXTERN, _ModuleProviderAction.MOCK, _ModuleProviderAction.INTERN)
+        self._hooks: dict[_ModuleProviderAction, OrderedDict] = {action: OrderedDict() for action in hooked}
 
     # -- contents -----------------------------------------------------------------------------------------------------
 
@@ -94,7 +97,7 @@ class PackageExporter(Dependencies):
         create_pickler(data, self.importer, self._storages, self._reduce, pickle_protocol).dump(obj)
         self._write_storages()
         node = f"<{package}.{resource}>"
-        self.dependency_graph.add_node(node, action=Action.INTERN, provided=True, is_pickle=True)
+        self.dependency_graph.add_node(node, action=_ModuleProviderAction.INTERN, provided=True, is_pickle=True)
         if dependencies:
             self._add_modules_of(node, data.getvalue(), package, resource)
         self._write(filename, data.getvalue())
@@ -106,11 +109,11 @@ class PackageExporter(Dependencies):
         for module, used in names.items():
             self.dependency_graph.add_edge(node, module)
             pattern = None if can_implicitly_extern(module) else self._pattern_of(module)
-            if pattern is None or pattern.action is not Action.MOCK:
+            if pattern is None or pattern.action is not _ModuleProviderAction.MOCK:
                 self.add_dependency(module)
                 continue
             self.dependency_graph.add_node(
-                module, action=Action.MOCK, error=PackagingErrorReason.MOCKED_BUT_STILL_USED, provided=True,
+                module, action=_ModuleProviderAction.MOCK, error=PackagingErrorReason.MOCKED_BUT_STILL_USED, provided=True,
                 error_context=f"Object(s) '{used}' from module `{module}` was mocked out during packaging but is being used in "
                               f"resource - `{resource}` in package `{package}`. ")
 
@@ -145,15 +148,15 @@ class PackageExporter(Dependencies):
 
     def register_extern_hook(self, hook: ActionHook) -> RemovableHandle:
         """Call ``hook(exporter, name)`` for each external module as the package is closed. Return a handle that removes it."""
-        return RemovableHandle(self._hooks[Action.EXTERN], hook)
+        return RemovableHandle(self._hooks[_ModuleProviderAction.EXTERN], hook)
 
     def register_mock_hook(self, hook: ActionHook) -> RemovableHandle:
         """Call ``hook(exporter, name)`` for each mocked module. See ``register_extern_hook``."""
-        return RemovableHandle(self._hooks[Action.MOCK], hook)
+        return RemovableHandle(self._hooks[_ModuleProviderAction.MOCK], hook)
 
     def register_intern_hook(self, hook: ActionHook) -> RemovableHandle:
         """Call ``hook(exporter, name)`` for each packed module. See ``register_extern_hook``."""
-        return RemovableHandle(self._hooks[Action.INTERN], hook)
+        return RemovableHandle(self._hooks[_ModuleProviderAction.INTERN], hook)
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
@@ -179,18 +182,20 @@ class PackageExporter(Dependencies):
             for hook in self._hooks.get(attributes["action"], {}).values():
                 hook(self, name)
             self._write_module(name, attributes)
-        external = [name for name, found in self.dependency_graph.nodes.items() if found["action"] is Action.EXTERN]
+        external = [name for name, found in self.dependency_graph.nodes.items()
+                    if found["action"] is _ModuleProviderAction.EXTERN]
         self._write(".data/extern_modules", "\n".join(external) + "\n")
         self._write(".data/python_version", platform.python_version())
         self._finalize_zip()
 
     def _write_module(self, name: str, attributes: dict[str, Any]) -> None:
         action = attributes["action"]
-        if action in (Action.MOCK, Action.REPACKAGED_MOCK_MODULE) and "_mock.py" not in self._written_files:
+        mocked = action in (_ModuleProviderAction.MOCK, _ModuleProviderAction.REPACKAGED_MOCK_MODULE)
+        if mocked and "_mock.py" not in self._written_files:
             self._write("_mock.py", Path(__file__).with_name("_mock.py").read_bytes())
-        if action is Action.MOCK:
+        if action is _ModuleProviderAction.MOCK:
             self._write_source(name, _MOCK_IMPL, hasattr(self._import_module(name), "__path__"))
-        elif action is Action.INTERN and not attributes.get("is_pickle"):
+        elif action is _ModuleProviderAction.INTERN and not attributes.get("is_pickle"):
             self._write_source(name, attributes["source"], attributes["is_package"])
 
     def _write_source(self, module_name: str, src: str, is_package: bool) -> None:

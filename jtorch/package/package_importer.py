@@ -6,22 +6,19 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from jtorch.package._archive_reader import ArchiveReader, file_name, opened
+from jtorch.package import _archive_reader, _modules, _resources, _stored
+from jtorch.package._archive_reader import file_name, opened
 from jtorch.package._directory_reader import DirectoryReader
 from jtorch.package._mangling import demangle
-from jtorch.package._modules import Modules
 from jtorch.package._package_unpickler import PackageUnpickler
-from jtorch.package._resources import PackageResourceReader
 from jtorch.package.file_structure_representation import Directory, _create_directory_from_file_list
 from jtorch.package.glob_group import GlobPattern
-from jtorch.serialization.legacy import text
-from jtorch.serialization.loading import Archive
 from jtorch.serialization.locations import restorer
 
 __all__ = ["PackageImporter"]
 
 
-class PackageImporter(Modules):
+class PackageImporter(_modules.Modules):
     """Reads an archive of ``PackageExporter``, by jtorch or PyTorch. Loading it can run any code of the package.
 
     The package's modules are loaded from the archive, into ``modules`` instead of ``sys.modules``. Only the modules that the
@@ -49,11 +46,12 @@ class PackageImporter(Modules):
     def __init__(self, file_or_buffer: Any, module_allowed: Callable[[str], bool] = lambda module_name: True):
         super().__init__()
         if not isinstance(file_or_buffer, (str, os.PathLike)):
-            self.filename, self.zip_reader = "<binary>", ArchiveReader(file_or_buffer)
+            self.filename, self.zip_reader = "<binary>", _archive_reader.ArchiveReader(file_or_buffer)
         else:
             self.filename = os.fspath(file_or_buffer)
             is_directory = os.path.isdir(self.filename)
-            self.zip_reader = DirectoryReader(self.filename) if is_directory else ArchiveReader(opened(self.filename))
+            self.zip_reader = DirectoryReader(self.filename) if is_directory else \
+                _archive_reader.ArchiveReader(opened(self.filename))
         self.extern_modules = self.zip_reader.get_record(".data/extern_modules").decode().splitlines()
         for name in self.extern_modules:
             if not module_allowed(name):
@@ -83,7 +81,7 @@ class PackageImporter(Modules):
 
         """
         path = self._zipfile_path(package, resource)
-        storages = _Storages(self, restorer(map_location))
+        storages = _stored.PackageStorages(self, restorer(map_location))
         unpickler = self.Unpickler(io.BytesIO(self.zip_reader.get_record(path)))
         unpickler.persistent_load = storages.persistent_load        # type: ignore[method-assign,assignment]
         self.last_map_location = map_location       # Functions of __reduce_package__ may load more.
@@ -108,13 +106,13 @@ class PackageImporter(Modules):
         path = ".data/python_version"
         return self.zip_reader.get_record(path).decode().strip() if self.zip_reader.has_record(path) else None
 
-    def get_resource_reader(self, fullname: str) -> PackageResourceReader | None:
+    def get_resource_reader(self, fullname: str) -> _resources.PackageResourceReader | None:
         """Return the files of a package for ``importlib.resources``; None if the module is no package of this archive."""
         try:
             package = self._get_package(fullname)
         except ImportError:
             return None
-        return PackageResourceReader(self, fullname) if package.__loader__ is self else None
+        return _resources.PackageResourceReader(self, fullname) if package.__loader__ is self else None
 
     def _get_package(self, package: Any) -> Any:
         """Return a package by its name, or as it is. Raise TypeError for a module that is none."""
@@ -129,27 +127,3 @@ class PackageImporter(Modules):
             raise AssertionError(f"package.__loader__ must be self, got {found.__loader__}")
         folder = demangle(found.__name__).replace(".", "/")
         return folder if resource is None else f"{folder}/{file_name(resource)}"
-
-
-class _Storages(Archive):
-    """The storages and further persistent ids of one pickle."""
-
-    record_of = ".data/{}.storage"
-
-    def __init__(self, importer: PackageImporter, restore: Callable):
-        super().__init__(importer.zip_reader, restore, None)
-        self.importer = importer
-        self.reduced: dict[int, Any] = {}
-
-    def persistent_load(self, saved: Any) -> Any:
-        """Return the storage of a persistent id, or the object that a function of the package makes."""
-        if not isinstance(saved, tuple):
-            raise AssertionError(f"saved_id must be a tuple, got {type(saved).__name__}")       # noqa: TRY004 (PyTorch's type)
-        if text(saved[0]) != "reduce_package":
-            return super().persistent_load((*saved[:2], str(saved[2]), *saved[3:]))      # PyTorch's numbers are integers.
-        if len(saved) == 3:     # Packages of older versions have no number, and such objects are made each time.
-            return saved[1](self.importer, *saved[2])
-        number, function, args = saved[1:]
-        if number not in self.reduced:
-            self.reduced[number] = function(self.importer, *args)
-        return self.reduced[number]
