@@ -174,9 +174,9 @@ def cast(t: QuantizedTensor) -> Any:
 
 
 @rule("dequantize")
-def dequantize(t: QuantizedTensor) -> Tensor:
-    """Return the numbers in float32."""
-    return t.dequantize()
+def dequantize(t: Any) -> Any:
+    """Return the numbers in float32, also those of each tensor of a sequence."""
+    return t.dequantize() if isinstance(t, Tensor) else tuple([one.dequantize() for one in t])
 
 
 @rule("item")
