@@ -40,13 +40,19 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     return (other if assign else self.copy_(other)).detach()        # type: ignore[attr-defined]
 
 
-def _wrong_layout(name: str) -> Callable:
+def _of_other_class(name: str, error: Exception, reason: str) -> Callable:
+    """Return a method that a class of other tensors has, and that raises ``error`` for dense ones."""
     def method(self: Tensor) -> Any:
         own = getattr(self.__class__, name)
         if own is not method:
-            return own(self)     # the class of a sparse tensor has the method
-        raise RuntimeError(f"{name} expected {EXPECTED[name]} layout but got Strided")
-    return _named(method, name, f"RuntimeError: the tensor is dense. See torch.Tensor.{name}.")
+            return own(self)
+        raise type(error)(*error.args)
+    return _named(method, name, f"{type(error).__name__}: {reason}. See torch.Tensor.{name}.")
+
+
+def _wrong_layout(name: str) -> Callable:
+    error = RuntimeError(f"{name} expected {EXPECTED[name]} layout but got Strided")
+    return _of_other_class(name, error, "the tensor is dense")
 
 
 def _removed(name: str) -> Callable:
@@ -71,13 +77,9 @@ def _of_sparse(name: str) -> Callable:
 
 
 def _of_quantized(name: str) -> Callable:
-    def method(self: Tensor) -> Any:
-        own = getattr(self.__class__, name)
-        if own is not method:
-            return own(self)     # the class of a quantized tensor has the method
-        raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. Only quantized tensors "
-                                  "have it; see torch.quantize_per_tensor.")
-    return _named(method, name, f"NotImplementedError: the tensor is not quantized. See torch.Tensor.{name}.")
+    error = NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. Only quantized tensors "
+                                "have it; see torch.quantize_per_tensor.")
+    return _of_other_class(name, error, "the tensor is not quantized")
 
 
 class _NotBuilt:
