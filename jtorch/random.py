@@ -139,7 +139,7 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
     if not enabled:
         yield
         return
-    saved = [(g, g.get_state()) for g in (_here.cpu, *_accelerators.values())]
+    saved = states_of(_accelerators)
     try:
         yield
     finally:
