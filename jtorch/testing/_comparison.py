@@ -173,18 +173,17 @@ class _Checks:
 
     def _sparse(self, actual: Any, expected: Any, tolerances: tuple[float, float], at: tuple) -> None:
         """Compare two sparse tensors of one layout: the numbers of values, the indices, the values."""
-        what = f"sparse {str(actual.layout).removeprefix('torch.sparse_').upper()}"
+        kind = str(actual.layout).removeprefix("torch.sparse_").upper()
         for name, method in (("sparse dimensions", "sparse_dim"), ("specified values", "_nnz")):
             counts = [getattr(t, method)() for t in (actual, expected)]
             if counts[0] != counts[1]:
-                raise _Mismatch(AssertionError, f"The number of {name} in {what} tensors does not match: {counts[0]} != "
+                raise _Mismatch(AssertionError, f"The number of {name} in sparse {kind} tensors does not match: {counts[0]} != "
                                 f"{counts[1]}", at)
-        what = what.replace("sparse", "Sparse")
         for name in _INDICES[str(actual.layout)].split():
-            label = f"{what} {name.removeprefix('_')}"
+            label = f"Sparse {kind} {name.removeprefix('_')}"
             self._values(label, getattr(actual, name)(), getattr(expected, name)(), (0.0, 0.0), at)
         values = "_values" if actual.is_sparse else "values"
-        self._values(f"{what} values", getattr(actual, values)(), getattr(expected, values)(), tolerances, at)
+        self._values(f"Sparse {kind} values", getattr(actual, values)(), getattr(expected, values)(), tolerances, at)
 
     def _values(self, what: str, actual: Any, expected: Any, tolerances: tuple[float, float], at: tuple) -> None:
         """Compare the elements of two dense tensors."""
