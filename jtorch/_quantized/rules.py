@@ -16,10 +16,11 @@ RULES: dict[str, Callable] = {}
 
 # Functions that choose, move or compare elements. Their results have the scale and the zero point of the first argument.
 _BY_INTEGERS = (
-    "__getitem__ __iter__ amax amin as_strided cat chunk concat contiguous empty_like expand expand_as flatten flip gather "
+    "__getitem__ __iter__ amax amin as_strided cat chunk concat expand expand_as flatten flip gather "
     "index_select max max_pool1d max_pool2d min movedim narrow permute repeat reshape reshape_as select sort split squeeze stack "
     "swapaxes swapdims t take topk transpose unbind unflatten unfold unsqueeze view view_as")
-_SAME_SHAPE = "clone contiguous cpu cuda detach empty_like requires_grad_"       # These work with a scale for each channel too.
+# These work with a scale for each channel too.
+_SAME_SHAPE = frozenset("clone contiguous cpu cuda detach empty_like requires_grad_".split())
 _COMPARISONS = "eq ne lt le gt ge __eq__ __ne__ __lt__ __le__ __gt__ __ge__ less greater less_equal greater_equal not_equal"
 _CASTS = "float double half bfloat16 int long short"
 
@@ -34,9 +35,9 @@ def rule(*names: str) -> Callable:
 
 def by_integers(func: Callable, args: tuple, kwargs: dict) -> Any:
     """Apply a function to the integers, and return its results as quantized tensors. Indices stay as they are."""
-    given = _tensors(args)
+    given = _tensors([*args, *kwargs.values()])
     first = given[0]
-    if first._axis is not None and func.__name__ not in _SAME_SHAPE.split():
+    if first._axis is not None and func.__name__ not in _SAME_SHAPE:
         raise _not_built(func, "a tensor with a scale for each channel")
     if any(t._parameters() != first._parameters() for t in given[1:]):
         raise _not_built(func, "tensors with different scales")
@@ -74,7 +75,7 @@ def _tensors(args: Any) -> list[QuantizedTensor]:
     return [t for x in args for t in ([x] if isinstance(x, QuantizedTensor) else _tensors(x) if type(x) in (tuple, list) else [])]
 
 
-RULES.update(dict.fromkeys((*_BY_INTEGERS.split(), *_SAME_SHAPE.split()), by_integers))
+RULES.update(dict.fromkeys((*_BY_INTEGERS.split(), *_SAME_SHAPE), by_integers))
 RULES.update(dict.fromkeys(_COMPARISONS.split(), _by_numbers))
 
 
