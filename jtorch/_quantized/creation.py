@@ -11,9 +11,8 @@ from jtorch._base import warned
 from jtorch._quantized.tensor import INTEGERS, QuantizedTensor, per_channel, per_tensor, quantized, range_of
 from jtorch.dtype import dtype as Dtype
 from jtorch.dtype import float32, float64, int64
+from jtorch.ops.quantize import LEAST_SCALE
 from jtorch.tensor import Tensor
-
-_LEAST_SCALE = float(np.float32(6.1e-5))        # PyTorch replaces smaller scales by this one.
 
 
 def _declared(*overloads: str) -> Callable:
@@ -132,8 +131,8 @@ def _range_to_parameters(least: float, greatest: float, low: int, high: int) -> 
     with np.errstate(divide="ignore", over="ignore"):
         if np.isinf(np.float32(1) / np.float32(scale)):
             scale = 0.1
-    if scale < _LEAST_SCALE:
-        least, greatest, scale = least * (_LEAST_SCALE / scale), greatest * (_LEAST_SCALE / scale), _LEAST_SCALE
+    if scale < LEAST_SCALE:
+        least, greatest, scale = least * (LEAST_SCALE / scale), greatest * (LEAST_SCALE / scale), LEAST_SCALE
     from_least, from_greatest = low - least / scale, high - greatest / scale
     error_of_least, error_of_greatest = abs(low) - abs(least / scale), abs(high) - abs(greatest / scale)
     exact = from_least if error_of_least < error_of_greatest else from_greatest

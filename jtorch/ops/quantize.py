@@ -113,7 +113,7 @@ class Integers(NamedTuple):
     zero_points: jax.Array
 
 
-_LEAST_SCALE = float(np.float32(6.1e-5))        # PyTorch replaces smaller scales by this one.
+LEAST_SCALE = float(np.float32(6.1e-5))        # PyTorch replaces smaller scales by this one.
 _LEVELS = 127       # The greatest level. With 255 the 8-bit products of processors without VNNI overflow.
 
 
@@ -122,8 +122,8 @@ def _dynamic_range(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     low, high = (f(x, initial=0.0).astype(jnp.float64) for f in (jnp.min, jnp.max))
     scale = (high - low) / lax.optimization_barrier(jnp.float64(_LEVELS))        # otherwise XLA would multiply by 1 / _LEVELS
     is_none = 1 / scale.astype(jnp.float32) == jnp.inf
-    factor = jnp.where(is_none, 1, jnp.maximum(_LEAST_SCALE / jnp.where(is_none, 1, scale), 1))
-    return low * factor, high * factor, jnp.where(is_none, 0.1, jnp.maximum(scale, _LEAST_SCALE))
+    factor = jnp.where(is_none, 1, jnp.maximum(LEAST_SCALE / jnp.where(is_none, 1, scale), 1))
+    return low * factor, high * factor, jnp.where(is_none, 0.1, jnp.maximum(scale, LEAST_SCALE))
 
 
 def _dynamically(x: jax.Array) -> tuple[jax.Array, jax.Array]:
