@@ -10,7 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import jax
+import jaxlib
 import numpy as np
 import pytest
 from libraries import HAS_TORCH, NO_TORCH, library
@@ -20,6 +22,10 @@ ROOT = Path(__file__).resolve().parent.parent
 LANES = ("fast", "all", "nightly")
 CORE = Path(__file__).resolve().parent / "core"
 STRUCTURE = Path(__file__).resolve().parent / "structure"
+
+# With these flags XLA compiles a small program in half the time. XLA ends the process at a flag that it does not know, so each
+# version of jaxlib has its own.
+QUICK_FLAGS = {"0.10.2": ("--xla_cpu_use_fusion_emitters=false", "--xla_cpu_prefer_vector_width=128")}
 
 os.environ.setdefault("JTORCH_CACHE", "0")       # Tests do not read programs that earlier runs have compiled.
 
@@ -40,13 +46,20 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    if config.option.lane != "nightly":     # A test runs a program a few times only, and LLVM compiles much faster at level 0.
-        cache.QUICKLY_COMPILED["xla_backend_optimization_level"] = 0
+    if config.option.lane != "nightly":
+        _compile_quickly()
     given = config.option.matrix_seed
     if given is None:       # The workers of pytest-xdist inherit the environment, so all choose the same samples.
         given = int(os.environ.get("JTORCH_MATRIX_SEED") or random.SystemRandom().randrange(1_000_000))
     config.option.matrix_seed = given
     os.environ["JTORCH_MATRIX_SEED"] = str(given)
+
+
+def _compile_quickly():
+    """Choose XLA's settings for programs that run a few times, here and in the processes that tests start."""
+    cache.QUICKLY_COMPILED.clear()
+    flags = [os.environ.get("XLA_FLAGS", ""), "--xla_backend_optimization_level=0", *QUICK_FLAGS.get(jaxlib.__version__, ())]
+    os.environ["XLA_FLAGS"] = " ".join(flags)
 
 
 def pytest_sessionfinish(session):
@@ -186,6 +199,21 @@ def run_python():
     def run(code: str, env: dict[str, str] | None = None) -> str:
         done = subprocess.run([sys.executable, "-W", "error::UserWarning:jtorch", "-c", code], text=True, capture_output=True,
                               cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}, timeout=300, check=False)
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        return done.stdout
+    return run
+
+
+@pytest.fixture(scope="session")
+def run_forked(run_python):
+    """Return ``run_forked(code, env)``, which runs code in a process that has imported jtorch, where JAX has not started. It is
+    ``run_python`` where Python cannot fork.
+    """
+    if not forked.CAN_FORK:
+        return run_python
+
+    def run(code: str, env: dict[str, str]) -> str:
+        done = forked.run(["-c", code], {**os.environ, "PYTHONPATH": str(ROOT), **env}, timeout=300)
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
         return done.stdout
     return run

@@ -7,13 +7,26 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
+
 PROGRAMS = Path(__file__).parent / "distributed" / "programs"
 
 
-def launched(library: str, processes: int, program: str, *args: str, **environment: str) -> subprocess.CompletedProcess:
-    start = ["-m", "jtorch", "-m", "torch.distributed.run"] if library == "jtorch" else ["-m", "torch.distributed.run"]
-    return subprocess.run([sys.executable, *start, "--standalone", f"--nproc-per-node={processes}", str(PROGRAMS / program), *args],
-                          capture_output=True, text=True, timeout=600, check=False, env={**os.environ, **environment})
+def virtual_devices(number: int) -> dict[str, str]:
+    """Return the environment of a process with so many virtual CPU devices."""
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={number}"
+    return {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+
+
+def launched(library: str, processes: int, program: str, *args: str, fork: bool = forked.CAN_FORK,
+             **environment: str) -> subprocess.CompletedProcess:
+    """Run a program of a job. With ``fork`` jtorch's launcher and ranks are forked, and otherwise Python starts anew for each."""
+    command = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}", str(PROGRAMS / program), *args]
+    env = {**os.environ, **environment}
+    if library == "jtorch" and fork:
+        return forked.run(command, env, timeout=600, ranks=processes)
+    start = [sys.executable, *(["-m", "jtorch"] if library == "jtorch" else [])]
+    return subprocess.run([*start, *command], capture_output=True, text=True, timeout=600, check=False, env=env)
 
 
 def written(library: str, processes: int, program: str, to: Path, *args: str) -> list[str]:

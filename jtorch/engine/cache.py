@@ -39,8 +39,10 @@ FORMAT = "2"                # Version of the file format. Files of other version
 # XLA would otherwise leave out the rounding of 16-bit floats between fused operations. Then a program and its calls would round
 # differently.
 EXACT = {"xla_allow_excess_precision": False}
-# LLVM's higher optimization levels take longer to compile and make no program faster.
+# LLVM's higher optimization levels take longer to compile and make no program faster. A level in XLA_FLAGS is used instead.
 QUICKLY_COMPILED = {"xla_backend_optimization_level": 1}
+if "--xla_backend_optimization_level" in os.environ.get("XLA_FLAGS", ""):
+    QUICKLY_COMPILED.clear()
 
 # XLA tries out several GPU kernels for each product and convolution (autotuning). That pays for a large program only, see
 # ``policy.is_worth_trying``. A kernel of one op runs a few times until its trace has a program, so products are not tuned.

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import pytest
+from process_programs import virtual_devices
 
 pytestmark = pytest.mark.core
 
-EIGHT = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
 
 PROGRAM = """
 import jtorch as torch
@@ -71,4 +71,4 @@ print("done")
 
 
 def test_eight_devices(run_python):
-    assert run_python(PROGRAM, EIGHT).strip() == "done"
+    assert run_python(PROGRAM, virtual_devices(8)).strip() == "done"

@@ -13,6 +13,7 @@ from test_collate import described
 import jtorch
 
 LIBRARIES = ("torch", "jtorch")
+pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")     # on one core
 
 
 def passes(xp, dataset, epochs=2, **options):

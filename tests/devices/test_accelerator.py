@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 import pytest
-
-from tools.gpu.stand_in import ENVIRONMENT
+from process_programs import virtual_devices
 
 BEGINNING = """
 import numpy as np
@@ -12,7 +11,7 @@ torch = jtorch_with(True)
 from jtorch.engine import stats
 counters = stats.counters
 """
-ENV = {**ENVIRONMENT, "JTORCH_CACHE": "0"}
+ENV = {**virtual_devices(2), "JTORCH_CACHE": "0"}
 
 LOOP = BEGINNING + """
 def losses(device):
@@ -34,21 +33,21 @@ np.testing.assert_allclose(there, here, rtol=1e-4)
 """
 
 
-def test_a_training_loop(run_python):
+def test_a_training_loop(run_forked):
     """A trace is deferred from its first call. Its kernels are compiled together, and it is a program once it has
     repeated.
     """
-    printed = run_python(LOOP + "print(counters.side_by_side > 8, counters.caught_up >= 3, counters.departures, "
+    printed = run_forked(LOOP + "print(counters.side_by_side > 8, counters.caught_up >= 3, counters.departures, "
                                 "counters.programs > 0)", {**ENV, "JTORCH_ENGINE": "auto"})
     assert printed == "True True 0 True\n"
 
 
 @pytest.mark.slow
-def test_a_loss_goes_to_the_host_unasked(run_python):
+def test_a_loss_goes_to_the_host_unasked(run_forked):
     """This holds once the loop is a program. Counts (a BatchNorm's batches) and an optimizer's many steps stay on the
     device.
     """
-    printed = run_python(LOOP + """
+    printed = run_forked(LOOP + """
 print(counters.sent_ahead > 0)
 before = counters.sent_ahead
 x = torch.ones(3, device="cuda")
@@ -61,9 +60,9 @@ print(counters.sent_ahead - before <= 20)
 
 
 @pytest.mark.slow
-def test_what_an_optimizer_replaces_is_not_copied_first(run_python):
+def test_what_an_optimizer_replaces_is_not_copied_first(run_forked):
     """Several calls of one program update many parameters of one shape. Each result takes the memory of the old value."""
-    printed = run_python(BEGINNING + """
+    printed = run_forked(BEGINNING + """
 import importlib
 program, seen = importlib.import_module("jtorch.engine.program"), []
 made = program.Program.become
@@ -86,13 +85,13 @@ print(donated >= 180, copies < 90, params[5][0, 0].item() < 4)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["eager", "hot"])
-def test_a_training_loop_in_other_modes(run_python, mode):
-    assert run_python(LOOP + "print(counters.side_by_side)", {**ENV, "JTORCH_ENGINE": mode}) == "0\n"
+def test_a_training_loop_in_other_modes(run_forked, mode):
+    assert run_forked(LOOP + "print(counters.side_by_side)", {**ENV, "JTORCH_ENGINE": mode}) == "0\n"
 
 
-def test_what_nobody_holds_is_let_go_of_on_the_way(run_python):
+def test_what_nobody_holds_is_let_go_of_on_the_way(run_forked):
     """A deferred chain takes no more memory than a chain run call by call."""
-    printed = run_python(BEGINNING + """
+    printed = run_forked(BEGINNING + """
 import weakref
 from jtorch.engine import region_programs, interpreter
 region_programs.stretches = lambda path: [path]       # else turns that are alike become programs
@@ -143,9 +142,9 @@ def cached(model, device, count=8):
 
 
 @pytest.mark.slow
-def test_sequences_that_grow_run_in_pieces_from_the_first_time(run_python):
+def test_sequences_that_grow_run_in_pieces_from_the_first_time(run_forked):
     """A layer is one program for each length, shared by all layers. A piece copies no value for the next piece."""
-    printed = run_python(GENERATION + """
+    printed = run_forked(GENERATION + """
 model = model_on("cuda")
 there, again = generated(model, "cuda"), generated(model, "cuda")
 np.testing.assert_allclose(there, generated(model_on("cpu"), "cpu"), rtol=2e-4, atol=1e-5)
@@ -155,11 +154,11 @@ print(there == again, counters.region_programs >= 1, counters.kernels < 10, coun
 
 
 @pytest.mark.slow
-def test_what_a_cache_of_keys_leaves_as_it_is_is_compiled_once(run_python):
+def test_what_a_cache_of_keys_leaves_as_it_is_is_compiled_once(run_forked):
     """From the fourth token on, two programs of a token are new: those with the length of the cache. Six layers share
     them.
     """
-    printed = run_python(GENERATION + """
+    printed = run_forked(GENERATION + """
 there, here = (cached(model_on(device), device) for device in ("cuda", "cpu"))
 np.testing.assert_allclose([x for x, *_ in there], [x for x, *_ in here], rtol=2e-4, atol=1e-5)
 print([b[1] - a[1] for a, b in zip(there[3:], there[4:])], {b[2] - a[2] for a, b in zip(there[3:], there[4:])}, len(copies))
@@ -168,9 +167,9 @@ print([b[1] - a[1] for a, b in zip(there[3:], there[4:])], {b[2] - a[2] for a, b
 
 
 @pytest.mark.slow
-def test_traces_that_repeat_themselves_in_another_way_each_time_are_not_compiled_for_ever(run_python):
+def test_traces_that_repeat_themselves_in_another_way_each_time_are_not_compiled_for_ever(run_forked):
     """Kernels met a few times are compiled for themselves, and serve all further traces."""
-    printed = run_python(BEGINNING + """
+    printed = run_forked(BEGINNING + """
 import random
 draw, made = random.Random(0), []
 ways = [lambda x: x + 1, lambda x: x * 0.5, torch.tanh, torch.relu, lambda x: x.flip(0)]
@@ -189,9 +188,9 @@ print(made[-1] - made[14] < made[14] - made[0], made[-1] - made[-6], counters.re
     assert printed.startswith("True ") and printed.endswith(" True\n")
 
 
-def test_a_wrong_index_in_a_trace_that_repeats_itself(run_python):
+def test_a_wrong_index_in_a_trace_that_repeats_itself(run_forked):
     """The error comes after the trace, with all of it computed."""
-    printed = run_python(BEGINNING + """
+    printed = run_forked(BEGINNING + """
 w, i = torch.arange(6.0, device="cuda").reshape(3, 2), torch.tensor([0, 7], device="cuda")
 x = torch.ones(2, 2, device="cuda")
 for k in range(8):
@@ -206,9 +205,9 @@ print(w.tolist(), len(y.tolist()))
     assert printed == "index 7 is out of bounds for dimension  1\n[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]] 2\n"
 
 
-def test_wrong_values_are_found_on_the_device(run_python):
+def test_wrong_values_are_found_on_the_device(run_forked):
     """The check sends nothing large to the host, and earlier calls keep their results."""
-    printed = run_python(BEGINNING + """
+    printed = run_forked(BEGINNING + """
 import jax
 from jtorch.engine import kernel
 made, given = kernel._check_function, []
@@ -231,9 +230,9 @@ print(before.tolist(), len(given) > 1, all(isinstance(a, jax.Array) for a in giv
     assert printed == "index 7 is out of bounds for dimension \n[[0.0, 2.0], [4.0, 6.0], [8.0, 10.0]] True True\n"
 
 
-def test_what_an_error_kept_from_being_computed_can_be_asked_for_again(run_python):
+def test_what_an_error_kept_from_being_computed_can_be_asked_for_again(run_forked):
     """A call's arguments are kept until the call is done, even without another holder."""
-    printed = run_python(BEGINNING + """
+    printed = run_forked(BEGINNING + """
 from jtorch.engine.kernel import Kernel
 run, left = Kernel.run, [1]
 def failing(self, arrays, runs):
@@ -251,8 +250,8 @@ print(y.tolist())
     assert printed == "no memory 1\n[2.0, 2.0, 2.0]\n"
 
 
-def test_a_kernel_that_cannot_be_compiled_keeps_no_other_from_running(run_python):
-    printed = run_python(BEGINNING + """
+def test_a_kernel_that_cannot_be_compiled_keeps_no_other_from_running(run_forked):
+    printed = run_forked(BEGINNING + """
 from jtorch.engine.kernel import Kernel
 of_xla = Kernel.of_xla
 def failing(self, lowered):
@@ -297,9 +296,9 @@ convolution = lambda: F.conv2d(image, filters)
 """
 
 
-def test_products_of_float32_are_as_exact_as_pytorch_says(run_python):
+def test_products_of_float32_are_as_exact_as_pytorch_says(run_forked):
     """Matrix products are exact by default, convolutions are not. A change applies to compiled programs too."""
-    printed = run_python(PRECISIONS + """
+    printed = run_forked(PRECISIONS + """
 print([found(p) for p in products], found(convolution))
 torch.set_float32_matmul_precision("high")
 print([found(p) for p in products])
@@ -314,17 +313,17 @@ print(found(convolution), torch.backends.cudnn.allow_tf32)
                                     "True none", "False True"]
 
 
-def test_a_user_s_own_setting_of_jax_stays(run_python):
-    printed = run_python(PRECISIONS + """
+def test_a_user_s_own_setting_of_jax_stays(run_forked):
+    printed = run_forked(PRECISIONS + """
 jax.config.update("jax_default_matmul_precision", "default")
 print([found(p) for p in products])
 """, {**ENV, "JTORCH_ENGINE": "eager"})
     assert printed == "[False, False, False, False]\n"
 
 
-def test_memory_that_is_not_there(run_python):
+def test_memory_that_is_not_there(run_forked):
     """An accelerator's error becomes PyTorch's, wherever XLA raises it."""
-    printed = run_python(BEGINNING + """
+    printed = run_forked(BEGINNING + """
 import jax
 from jtorch.engine import out_of_memory
 out_of_memory.is_accelerated = lambda: True
@@ -346,8 +345,8 @@ print((x + 1).tolist())
     assert printed == "CUDA out of memory. Tried to allocate 237.54 GiB.\n[2.0, 2.0, 2.0]\n"
 
 
-def test_random_numbers_are_in_their_ranges(run_python):
-    printed = run_python(BEGINNING + """
+def test_random_numbers_are_in_their_ranges(run_forked):
+    printed = run_forked(BEGINNING + """
 z = torch.rand(100, device="cuda", dtype=torch.complex64)
 print(z.real.min().item() >= 0, z.imag.max().item() < 1, z.imag.std().item() > 0.1)
 for dtype, end in ((torch.int8, 2**7), (torch.uint8, 2**8), (torch.int64, 2**63), (torch.bool, 2), (torch.float32, 2**24 + 1)):
@@ -378,8 +377,8 @@ def test_ways_of_products_are_tried_out_for_large_programs_only():
     assert not policy.is_worth_trying(0.05)
 
 
-def test_a_small_program_is_not_worth_trying(run_python):
-    printed = run_python(BEGINNING + """
+def test_a_small_program_is_not_worth_trying(run_forked):
+    printed = run_forked(BEGINNING + """
 from jtorch.engine import cache
 tried, options = [], cache._options
 cache._options = lambda text, on, platform, tries: tried.append(tries) or options(text, on, platform, tries)

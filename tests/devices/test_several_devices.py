@@ -6,15 +6,15 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+from process_programs import virtual_devices
 
-EIGHT = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
 PRELUDE = "import warnings, jtorch as torch, jax\nfrom jtorch import Tensor\n"
 
 
 @pytest.fixture
 def eight(run_python):
     """Return a function that runs code with the devices ``cpu`` (cpu:0) to ``cpu:7``."""
-    return lambda code: run_python(PRELUDE + textwrap.dedent(code), EIGHT)
+    return lambda code: run_python(PRELUDE + textwrap.dedent(code), virtual_devices(8))
 
 
 def test_a_tensor_goes_to_a_device_and_back(eight):

@@ -6,15 +6,14 @@ import subprocess
 import sys
 
 import pytest
-from process_programs import PROGRAMS, launched
+from process_programs import PROGRAMS, launched, virtual_devices
 
 CHECKS = ["parts_and_wholes", "trains_on_batches_of_each_process", "trains_sharded", "trains_in_two_dimensions",
           "trains_a_residual_net_with_synchronized_norms"]
-DEVICES = "--xla_force_host_platform_device_count="
 
 
 def on(processes: int, devices: int, program: str, *args: str, **environment: str) -> subprocess.CompletedProcess:
-    return launched("jtorch", processes, program, *args, XLA_FLAGS=f"{DEVICES}{devices}", DEVICES=str(devices), **environment)
+    return launched("jtorch", processes, program, *args, DEVICES=str(devices), **virtual_devices(devices), **environment)
 
 
 @pytest.mark.parametrize(("processes", "devices", "checks"), [

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from lanes import cases
-from process_programs import PROGRAMS
+from process_programs import PROGRAMS, virtual_devices
 
 from tools.mesh_costs import sent
 
@@ -19,9 +19,8 @@ CHECKS = [name.strip() for name in re.search(r"^CHECKS = \[(.*?)\]", PROGRAM.rea
 def alone(*arguments, devices=8):
     """Run a program without a job, on virtual devices."""
     there = {name: x for name, x in os.environ.items() if name not in ("RANK", "WORLD_SIZE")}
-    there.pop("XLA_FLAGS", None)
     if devices is not None:
-        there["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
+        there |= virtual_devices(devices)
     return subprocess.run([sys.executable, "-W", "error", *map(str, arguments)], env=there, capture_output=True, text=True,
                           timeout=600, check=False)
 

@@ -36,18 +36,18 @@ def test_a_rank_that_does_otherwise_is_named(case, says):
     assert says in ran.stdout, (ran.stdout[-500:], ran.stderr[-2000:])
 
 
-def launched_text(tmp_path, text):
+def launched_text(tmp_path, text, **options):
     """Run a program on two ranks, from its text."""
     program = tmp_path / "program.py"
     program.write_text(text)
-    return launched("jtorch", 2, str(program))
+    return launched("jtorch", 2, str(program), **options)
 
 
 def test_a_rank_that_fails_ends_the_others(tmp_path):
     ran = launched_text(
         tmp_path, "import os, time\nfrom torch.distributed.elastic.multiprocessing.errors import record\n"
                   "@record\ndef main():\n    if os.environ['RANK'] == '1':\n        raise ValueError('rank one says no')\n"
-                  "    time.sleep(500)\nmain()\n")
+                  "    time.sleep(500)\nmain()\n", fork=False)
     assert ran.returncode == 1
     assert "ValueError: rank one says no" in ran.stderr and "rank      : 1 (local_rank: 1)" in ran.stderr
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from process_programs import virtual_devices
 
 import jtorch as torch
 
@@ -149,10 +150,9 @@ def test_sharded_lm_on_two_processes(tmp_path):
                                                   pytest.param(2, 8, marks=pytest.mark.nightly),
                                                   pytest.param(4, 8, marks=pytest.mark.nightly)])
 def test_eight_devices_lm(processes, steps, tmp_path):
-    flags = {"XLA_FLAGS": f"--xla_force_host_platform_device_count={8 // processes}"}
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"] if processes > 1 else []
     done = subprocess.run([sys.executable, "-m", "jtorch", *launcher, str(ROOT / "examples/eight_devices_lm.py"), f"--steps={steps}"],
-                          cwd=tmp_path, text=True, env=environment(**flags), capture_output=True, timeout=600, check=False)
+                          cwd=tmp_path, text=True, env=environment(**virtual_devices(8 // processes)), capture_output=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     assert float(re.search(r"largest difference (\S+)", done.stdout)[1]) < 1e-5
     assert is_picture(tmp_path / "eight_devices_lm_loss.png")

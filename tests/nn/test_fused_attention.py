@@ -6,6 +6,7 @@ import functools
 import jax
 import numpy as np
 import pytest
+from process_programs import virtual_devices
 
 import jtorch as torch
 from jtorch.ops.nn import fused_attention
@@ -162,4 +163,4 @@ assert (found - expected).abs().max().item() < 1e-5
 
 def test_what_is_spread_over_a_mesh_goes_by_the_formula(run_python):
     """XLA can partition the formula."""
-    run_python(ON_A_MESH, {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"})
+    run_python(ON_A_MESH, virtual_devices(2))

@@ -16,6 +16,7 @@ import zipfile
 import pytest
 from checkpoints import CASES, DIRECTIONS, NEEDS_TORCH, both, described, loaded, saved
 from libraries import library
+from process_programs import virtual_devices
 
 
 @pytest.mark.parametrize("kind", [str, pathlib.Path])
@@ -334,7 +335,7 @@ for archive in (True, False):
         made = torch.load(b, map_location=where)
         made["x"].add_(1)
         print(*{str(t.device) for t in made.values()}, [t.tolist() for t in made.values()])
-""", {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}).splitlines()
+""", virtual_devices(2)).splitlines()
     assert [line.split()[0] for line in printed] == ["cpu", "cpu:1", "cpu:1", "cpu:1"] * 2
     assert {line.partition(" ")[2] for line in printed} == {
         "[[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [2.0, 3.0], [3.0, 4.0, 5.0, 6.0], [1, 1]]"}
