@@ -172,6 +172,16 @@ def test_settings_are_patched(xp):
         config.no_such_setting = 1
 
 
+def test_batched_indices(xp):
+    mode = path(xp, "_dynamo._trace_wrapped_higher_order_op").TransformGetItemToIndex
+    table, seen = xp.arange(8.).reshape(2, 4), []
+    for run in (lambda row: table[row], lambda row: table[row, 1], lambda row: table[:, row] + table[0, 1]):
+        with mode() as made:
+            seen.append(xp.vmap(run)(xp.tensor([1, 0, 1])).tolist())
+    assert isinstance(made, xp.overrides.TorchFunctionMode)
+    assert seen == [[[4, 5, 6, 7], [0, 1, 2, 3], [4, 5, 6, 7]], [5, 1, 5], [[2, 6], [1, 5], [2, 6]]]
+
+
 def test_questions_and_marks(xp):
     dynamo = path(xp, "_dynamo")
     dynamo.mark_dynamic(xp.ones(2), 0)
