@@ -35,7 +35,6 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 library("jtorch")  # Import jtorch after these settings, also for tests that import it themselves.
 importlib.import_module("jtorch.engine.cost").SAVED_CALL = 1e-4     # With this larger estimate small tests get programs too.
 importlib.import_module("jtorch.engine.buffer_reuse").LEAST = 0       # Otherwise only large arrays are overwritten.
-cache = importlib.import_module("jtorch.engine.cache")
 
 
 def pytest_addoption(parser):
@@ -57,7 +56,6 @@ def pytest_configure(config):
 
 def _compile_quickly():
     """Choose XLA's settings for programs that run a few times, here and in the processes that tests start."""
-    cache.QUICKLY_COMPILED.clear()
     flags = [os.environ.get("XLA_FLAGS", ""), "--xla_backend_optimization_level=0", *QUICK_FLAGS.get(jaxlib.__version__, ())]
     os.environ["XLA_FLAGS"] = " ".join(flags)
 

@@ -39,10 +39,8 @@ FORMAT = "2"                # Version of the file format. Files of other version
 # XLA would otherwise leave out the rounding of 16-bit floats between fused operations. Then a program and its calls would round
 # differently.
 EXACT = {"xla_allow_excess_precision": False}
-# LLVM's higher optimization levels take longer to compile and make no program faster. A level in XLA_FLAGS is used instead.
-QUICKLY_COMPILED = {"xla_backend_optimization_level": 1}
-if "--xla_backend_optimization_level" in os.environ.get("XLA_FLAGS", ""):
-    QUICKLY_COMPILED.clear()
+# LLVM's higher optimization levels take longer to compile and make no program faster.
+LEVEL, QUICK = "xla_backend_optimization_level", 1
 
 # XLA tries out several GPU kernels for each product and convolution (autotuning). That pays for a large program only, see
 # ``policy.is_worth_trying``. A kernel of one op runs a few times until its trace has a program, so products are not tuned.
@@ -157,7 +155,8 @@ def _compiled(lowered: Any, path: Path | None, on: Threads, places: list[jax.Dev
 def _options(text: str, on: Threads, platform: str, tries: bool) -> dict[str, Any]:
     """Return XLA's options for a program with this text."""
     if platform == "cpu":
-        return on.options | EXACT | QUICKLY_COMPILED | convolutions.options(text)
+        level = {} if LEVEL in os.environ.get("XLA_FLAGS", "") else {LEVEL: QUICK}
+        return on.options | EXACT | level | convolutions.options(text)
     if platform == "gpu" and not tries:
         return UNTRIED_CONVOLUTIONS if convolutions.are_in(text) else UNTRIED_PRODUCTS
     return {}

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from jtorch.engine import cache
+from jtorch.engine.threads import ELSEWHERE
 
 LOOP = """
 import jtorch as torch
@@ -93,6 +94,13 @@ def test_off(run, tmp_path, off):
     _, _, loaded = run(off)
     assert loaded == 0
     assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize(("flags", "levels"), [("", [1]), ("--xla_backend_optimization_level=2", [])])
+def test_a_level_of_optimization_in_xlas_flags_is_used(monkeypatch, flags, levels):
+    monkeypatch.setenv("XLA_FLAGS", flags)
+    options = cache._options("", ELSEWHERE, "cpu", tries=True)
+    assert [value for name, value in options.items() if "optimization_level" in name] == levels
 
 
 def test_the_oldest_files_go(tmp_path, monkeypatch):
