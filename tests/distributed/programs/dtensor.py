@@ -54,6 +54,7 @@ def computed(say, mesh):
                     "turned": a.transpose(0, 1), "flat": a.view(24), "cat": torch.cat([a, a], 1), "max": a.max(),
                     "less": a < 0, "norm": F.layer_norm(a, (6,)), "more": a.unsqueeze(0), "part": a[:, 1:3]}.items():
         say(name, y.shape, y.placements, shown(y.full_tensor()))
+    say("same size", a.is_same_size(b.t()), a.is_same_size(b))
 
 
 def differentiated(say, mesh):
