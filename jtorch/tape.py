@@ -678,7 +678,10 @@ class TBackward0(Node):
 
 
 def to_accumulators(node: OpNode, chosen: Callable[[Any], bool] = lambda leaf: True) -> tuple[Edge | None, ...]:
-    """Return a node's edges with nodes in place of the leaves that ``chosen`` accepts, in the order of ``Op.arrival``."""
+    """Return a node's edges, with nodes in place of the leaves that ``chosen`` accepts.
+
+    The nodes ``TBackward0`` make the gradients arrive in the order of ``Op.arrival``.
+    """
     arrival, made = node.call.op.arrival, []
     turns = arrival(node.call.template, _avals(node.saved), node.raw_edges) if arrival and node.saved else {}
     for i, edge in enumerate(node.raw_edges):

@@ -68,7 +68,7 @@ def of_record(op: Op, form: str = "function") -> Iterator[inspect.Parameter]:
 
 
 def _of_creation(op: Op) -> Iterator[tuple[str, Any]]:
-    """Yield the parameters, with their defaults, of an op that makes tensors."""
+    """Yield the parameters that all functions that make tensors have, with their defaults; nothing for another op."""
     if op.creates:
         yield from CREATION.items()
         if op.name == "empty" or op.name.endswith("_like"):

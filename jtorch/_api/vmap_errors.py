@@ -20,14 +20,14 @@ def _dynamic(name: str) -> str:
             f"aten::{name}. {_REPORT}")
 
 
-# Maps each dynamic op to its error, which generate.py raises before the op reads values.
+# Maps some dynamic ops to their errors under vmap. generate.py raises them before the op reads values.
 OF_DYNAMIC_OPS = {
     "nonzero": _dynamic("nonzero"), "argwhere": _dynamic("nonzero"), "unique": _dynamic("_unique2"),
     "unique_consecutive": _dynamic("unique_consecutive"),
     "nn.functional.one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes "
                              "argument.",
 }
-# Maps functions that are not dynamic ops to their errors under vmap. Each replaces any error in _ANY that the function raises.
+# Maps functions that do not call such an op to their errors under vmap. Each replaces any error in _ANY that the function raises.
 _DEPENDS = {
     "where": _dynamic("where"), "masked_select": _MASK,
     "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",

@@ -197,7 +197,7 @@ class _StrongWolfe:
     rounding is the same.
     """
 
-    # ``tolerance``: the smallest change of a parameter within a bracket
+    # The search ends where a bracket is so narrow that no parameter changes by ``tolerance``.
     decrease, flatness, tolerance = 1e-4, 0.9, 1e-9
 
     def __init__(self, run: _Run, d: Any, slope: float, budget: int):

@@ -22,7 +22,7 @@ from jtorch.tensor import Tensor
 # These functions run on a rank's shard without a rule: the shape does not matter to them, or they are about this rank's memory.
 SAME_FOR_SHARD = set("requires_grad_ is_floating_point is_complex is_signed element_size get_device retain_grad is_inference "
                    "register_post_accumulate_grad_hook is_shared share_memory_ __hash__ __format__ __dir__ data_ptr "
-                   "untyped_storage storage_offset _version is_pinned is_nonzero_ __setstate__ is_tensor is_same_size_ "
+                   "untyped_storage storage_offset _version is_pinned __setstate__ is_tensor "
                    "is_conj is_neg is_storage result_type get_device_module __cuda_array_interface__ has_names".split())
 
 # The functions of nn.init consist of calls of Tensor's methods, and each method has a rule of its own.

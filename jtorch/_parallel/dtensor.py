@@ -49,7 +49,8 @@ class DTensor(Tensor):
     """
 
     _spec: Layout
-    _asked_by_all = False       # ``wrapped`` makes hand-written functions call __torch_function__, once there is a DTensor.
+    # Defining the class lets no hand-written function call __torch_function__. ``wrapped`` does, once there is a DTensor.
+    _asked_by_all = False
 
     @classmethod
     def __torch_function__(cls, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:

@@ -160,7 +160,7 @@ def host_program(function_of: Callable, template: tuple, fn: Callable, avals: tu
 
 
 def traced(function_of: Callable, template: tuple, fn: Callable, avals: tuple[Aval, ...], *, loops: bool) -> Callable:
-    """Return ``fn`` for these avals as a function of its jaxpr.
+    """Return a function of arrays that runs the jaxpr of ``fn`` for these avals.
 
     If the call has run on the host, JAX has the trace in its cache. Otherwise JAX traces the function in the same way, so the
     compiled code does not depend on other calls.

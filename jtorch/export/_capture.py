@@ -31,7 +31,7 @@ class Captured:
         self.state: dict[str, Any] = {**self.parameters, **self.buffers}
         self.written: list[str] = []        # The buffers that a run has written to.
         self.out_form: Any = None
-        self.out_leaves: list[Any] = []     # Holds None for tensors, and other results unchanged.
+        self.out_leaves: list[Any] = []     # None for a tensor, [x] for another result x, which may be None.
 
     def run(self, state: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
         """Return the arrays of the results, and of the buffers that were written to."""

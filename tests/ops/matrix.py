@@ -14,7 +14,7 @@ from ops.translate import Translator, Unsupported, cotangent, differences, tenso
 
 MOST = 60       # Upper limit of samples per op if only some are run.
 FULL = 120      # Upper limit of samples per op if all are run.
-# PyTorch's internal kernels.
+# Entries of PyTorch's internal kernels, which are left out.
 INTERNAL = re.compile(r"^(jiterator_.*|torch\.ops\..*|torch\._scaled.*|hash_tensor)$")
 # Ops whose results have undefined contents.
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_"}

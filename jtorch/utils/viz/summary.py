@@ -70,7 +70,7 @@ class Layer:
 
     def _uses(self, name: str, size: list) -> int:
         """Return how often each element of a parameter is used."""
-        if name not in ("weight", "bias"):      # It is a parameter of a recurrent layer, such as weight_ih_l0.
+        if name not in ("weight", "bias"):      # A parameter of a recurrent layer, such as weight_ih_l0.
             return math.prod(size[:2])
         return math.prod([size[0], *size[2:]]) if "Conv" in type(self.module).__name__ else size[0]
 
