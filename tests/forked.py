@@ -44,7 +44,7 @@ class Template:
     def __init__(self, environment: dict[str, str]):
         self._process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
                                          env=environment, start_new_session=True)
-        atexit.register(self.close)
+        atexit.register(self.kill)
 
     def run(self, described: dict[str, Any], timeout: float) -> int:
         """Run a program and return its exit status. A program that takes longer is killed with its template."""
@@ -52,14 +52,15 @@ class Template:
         process.stdin.write(json.dumps(described) + "\n")
         if not select.select([process.stdout], [], [], timeout)[0]:
             _template.cache_clear()
-            os.killpg(process.pid, signal.SIGKILL)
+            self.kill()
             raise subprocess.TimeoutExpired(described["arguments"], timeout)
         return int(process.stdout.readline())
 
-    def close(self) -> None:
-        """End the process."""
+    def kill(self) -> None:
+        """Kill the process and a program that still runs, as after Ctrl-C."""
         with self._process:
-            self._process.stdin.close()
+            if self._process.poll() is None:
+                os.killpg(self._process.pid, signal.SIGKILL)
 
 
 @functools.lru_cache(8)
