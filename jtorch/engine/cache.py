@@ -40,7 +40,7 @@ FORMAT = "2"                # Version of the file format. Files of other version
 # differently.
 EXACT = {"xla_allow_excess_precision": False}
 # LLVM's higher optimization levels take longer to compile and make no program faster.
-LEVEL, QUICK = "xla_backend_optimization_level", 1
+QUICKLY_COMPILED = {"xla_backend_optimization_level": 1}
 
 # XLA tries out several GPU kernels for each product and convolution (autotuning). That pays for a large program only, see
 # ``policy.is_worth_trying``. A kernel of one op runs a few times until its trace has a program, so products are not tuned.
@@ -155,8 +155,8 @@ def _compiled(lowered: Any, path: Path | None, on: Threads, places: list[jax.Dev
 def _options(text: str, on: Threads, platform: str, tries: bool) -> dict[str, Any]:
     """Return XLA's options for a program with this text."""
     if platform == "cpu":
-        level = {} if LEVEL in os.environ.get("XLA_FLAGS", "") else {LEVEL: QUICK}
-        return on.options | EXACT | level | convolutions.options(text)
+        level_is_given = any(name in os.environ.get("XLA_FLAGS", "") for name in QUICKLY_COMPILED)
+        return on.options | EXACT | ({} if level_is_given else QUICKLY_COMPILED) | convolutions.options(text)
     if platform == "gpu" and not tries:
         return UNTRIED_CONVOLUTIONS if convolutions.are_in(text) else UNTRIED_PRODUCTS
     return {}
