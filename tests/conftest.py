@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LANES = ("fast", "all", "nightly")
 CORE = Path(__file__).resolve().parent / "core"
 STRUCTURE = Path(__file__).resolve().parent / "structure"
+NO_WARNING = "error::UserWarning:jtorch"        # for ``python -W``: a warning of jtorch ends the program
 
 # With these flags XLA compiles a small program in half the time. XLA ends the process at a flag that it does not know, so each
 # version of jaxlib has its own.
@@ -195,11 +196,15 @@ def run_python():
     Use it for settings before JAX or jtorch starts: XLA_FLAGS, JTORCH_ENGINE, effects of an import.
     """
     def run(code: str, env: dict[str, str] | None = None) -> str:
-        done = subprocess.run([sys.executable, "-W", "error::UserWarning:jtorch", "-c", code], text=True, capture_output=True,
-                              cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}, timeout=300, check=False)
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        return done.stdout
+        return _printed(subprocess.run([sys.executable, "-W", NO_WARNING, "-c", code], text=True, capture_output=True, cwd=ROOT,
+                                       env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}, timeout=300, check=False))
     return run
+
+
+def _printed(done: subprocess.CompletedProcess) -> str:
+    """Return what a program has printed, and check that it has not failed."""
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
 
 
 @pytest.fixture(scope="session")
@@ -211,7 +216,6 @@ def run_forked(run_python):
         return run_python
 
     def run(code: str, env: dict[str, str]) -> str:
-        done = forked.run(["-c", code], {**os.environ, "PYTHONPATH": str(ROOT), **env}, timeout=300)
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        return done.stdout
+        there = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": NO_WARNING, **env}
+        return _printed(forked.run(["-c", code], there, timeout=300))
     return run

@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-READ_BY_IMPORTS = ("JTORCH_", "JAX_")       # Prefixes of environment variables that an import of jtorch reads.
+# Prefixes of environment variables that Python or an import of jtorch reads.
+READ_BY_IMPORTS = ("JTORCH_", "JAX_", "PYTHONWARNINGS")
 CAN_FORK = sys.platform == "linux"
 
 
