@@ -6,7 +6,6 @@ from process_programs import virtual_devices
 
 pytestmark = pytest.mark.core
 
-
 PROGRAM = """
 import jtorch as torch
 

@@ -6,12 +6,12 @@ import subprocess
 import sys
 
 import pytest
+from process_programs import virtual_devices
 
 from tools.gpu import report
 from tools.gpu.bench import _reason_against
 from tools.gpu.child import ROOT, environment, run
 from tools.gpu.line import FAILED, KNOWN, LATE, PASSED, SKIPPED, Line
-from tools.gpu.stand_in import ENVIRONMENT
 from tools.gpu.workloads import workloads
 
 MACHINE = {"gpus": [], "pytorch": None, "pytorch_has_cuda": False}
@@ -70,14 +70,14 @@ STAND_IN = "from tools.gpu.stand_in import jtorch_with\njtorch_with(True)"
 
 def test_what_is_given_no_arrays_runs_on_its_own_device(run_python):
     """The device is not JAX's default device."""
-    printed = run_python(LOOP.format(prepare=STAND_IN, device="cuda"), ENVIRONMENT)
+    printed = run_python(LOOP.format(prepare=STAND_IN, device="cuda"), virtual_devices(2))
     assert printed == "1 cuda:0 [0.0, 1.0, 2.0] False\n"
 
 
 @pytest.mark.slow
 def test_programs_on_disk_are_of_one_device(run_python, tmp_path):
     """One device does not read another device's programs."""
-    env = {**ENVIRONMENT, "JTORCH_CACHE": str(tmp_path / "cache"), "JTORCH_ENGINE": "hot"}
+    env = {**virtual_devices(2), "JTORCH_CACHE": str(tmp_path / "cache"), "JTORCH_ENGINE": "hot"}
     printed = [run_python(LOOP.format(prepare="", device=device), env) for device in ("cpu", "cpu:1", "cpu:1")]
     assert [text.split()[:2] for text in printed] == [["0", "cpu"], ["1", "cpu:1"], ["1", "cpu:1"]]
     assert [text.split()[-1] for text in printed] == ["False", "False", "True"]

@@ -19,6 +19,7 @@ CHECKS = [name.strip() for name in re.search(r"^CHECKS = \[(.*?)\]", PROGRAM.rea
 def alone(*arguments, devices=8):
     """Run a program without a job, on virtual devices."""
     there = {name: x for name, x in os.environ.items() if name not in ("RANK", "WORLD_SIZE")}
+    there.pop("XLA_FLAGS", None)
     if devices is not None:
         there |= virtual_devices(devices)
     return subprocess.run([sys.executable, "-W", "error", *map(str, arguments)], env=there, capture_output=True, text=True,

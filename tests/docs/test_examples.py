@@ -152,7 +152,8 @@ def test_sharded_lm_on_two_processes(tmp_path):
 def test_eight_devices_lm(processes, steps, tmp_path):
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"] if processes > 1 else []
     done = subprocess.run([sys.executable, "-m", "jtorch", *launcher, str(ROOT / "examples/eight_devices_lm.py"), f"--steps={steps}"],
-                          cwd=tmp_path, text=True, env=environment(**virtual_devices(8 // processes)), capture_output=True, timeout=600, check=False)
+                          cwd=tmp_path, text=True, env=environment(**virtual_devices(8 // processes)), capture_output=True,
+                          timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     assert float(re.search(r"largest difference (\S+)", done.stdout)[1]) < 1e-5
     assert is_picture(tmp_path / "eight_devices_lm_loss.png")
