@@ -113,7 +113,8 @@ class Messages:
         """Move messages that both ranks have posted, and return whether there was one."""
         moved = False
         for peer in self._peers():
-            while (link := self._link(peer)) is not None and link.poll(0):
+            # A rank may end after the last message, so nothing is read behind that.
+            while peer in self._peers() and (link := self._link(peer)) is not None and link.poll(0):
                 moved |= self._hear(peer, link) == "run"
         for peer, key in list(self._posted):
             if peer > self._rank and self._posted[peer, key] and self._announced.get((peer, key)):

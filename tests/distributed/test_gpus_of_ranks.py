@@ -1,10 +1,17 @@
 """Jobs with one GPU a rank (``nccl``). A CPU of each process stands in for its GPU, so that all but NCCL itself runs."""
 from __future__ import annotations
 
+import contextlib
+from multiprocessing import Pipe
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from process_programs import launched
 
 import jtorch as torch
+from jtorch.distributed.device_messages import DeviceMessageWork, Messages
+from jtorch.distributed.tcp_store import pack, unpack
 
 ENV = {"JTORCH_CUDA": "cpu", "JAX_PLATFORMS": "cpu"}
 
@@ -29,6 +36,28 @@ def test_gpus_give_what_cpus_give(processes, checks):
 def test_a_mistake_is_named(case, says):
     ran = launched("jtorch", 2, "gpu_mistakes.py", case, **ENV)
     assert says in ran.stdout, (ran.stdout[-500:], ran.stderr[-2000:])
+
+
+def test_a_rank_may_end_after_its_last_message():
+    """Rank 1 waits for the first of two messages of rank 0, which ends as soon as both have moved."""
+    here, there = Pipe()
+    moved = []
+
+    def move():
+        moved.append(1)
+        if len(moved) == 2:
+            there.close()
+        return np.ones(1, np.float32)
+    connections = SimpleNamespace(rank=1, _arrived={(0, "messages of GPUs"): here}, to=lambda *_: here,
+                                  naming_ranks=lambda *_: contextlib.nullcontext())
+    transport = SimpleNamespace(ready=lambda *_: move)
+    group = SimpleNamespace(backends={"cpu": "gloo"}, group_name="0")
+    messages, taken = Messages(connections, transport), torch.zeros(2, 1)
+    works = [DeviceMessageWork(messages, messages.post(group, t, 0, 0, False), t, 60) for t in taken]
+    for _ in works:
+        _, key, said = unpack(there.recv_bytes())
+        there.send_bytes(pack(b"run", key, said))
+    assert [work.wait() for work in works] == [True, True] and taken.tolist() == [[1.0], [1.0]]
 
 
 @pytest.mark.parametrize(("gpus", "text", "count"), [(4, "gpu", 4), (4, "auto", 4), (4, "cpu", 7), (0, "auto", 7), (4, "3", 3)])
@@ -66,8 +95,8 @@ except RuntimeError as error:
 """
 
 
-def test_a_job_of_one_rank(run_python):
-    assert run_python(IN_ONE_PROCESS, {**ENV, "JTORCH_CACHE": "0"}).splitlines() == [
+def test_a_job_of_one_rank(run_forked):
+    assert run_forked(IN_ONE_PROCESS, {**ENV, "JTORCH_CACHE": "0"}).splitlines() == [
         "[1.0, 1.0] cuda:0 cpu", "Please use a device_id with index.", "device_id cuda:5 is out of range",
         "device_id mps:0 does not match the current compilation's accelerator support: cuda",
         "Expected all tensors to be on the same device, but found at "]
