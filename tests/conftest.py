@@ -215,7 +215,7 @@ def run_forked(run_python):
     if not forked.CAN_FORK:
         return run_python
 
-    def run(code: str, env: dict[str, str]) -> str:
-        there = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": NO_WARNING, **env}
+    def run(code: str, env: dict[str, str] | None = None) -> str:
+        there = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": NO_WARNING, **(env or {})}
         return _printed(forked.run(["-c", code], there, timeout=300))
     return run

@@ -24,14 +24,17 @@ from typing import Any
 
 import numpy as np
 
-# Prefixes of environment variables that Python or an import of jtorch reads.
+# Prefixes of environment variables that Python or an import of jtorch reads, and a variable that each process reads again.
 READ_BY_IMPORTS = ("JTORCH_", "JAX_", "PYTHONWARNINGS")
+READ_AGAIN = "JTORCH_CACHE"
 CAN_FORK = sys.platform == "linux"
 
 
 def run(arguments: list[str], environment: dict[str, str], timeout: float, ranks: int = 0) -> subprocess.CompletedProcess:
     """Run ``python -m jtorch`` with these arguments. If they start the launcher of a job, ``ranks`` is its number of ranks."""
-    read = {name: value for name, value in environment.items() if name.startswith(READ_BY_IMPORTS)}
+    read = {name: value for name, value in environment.items() if name.startswith(READ_BY_IMPORTS) and name != READ_AGAIN}
+    if ranks:
+        read["OMP_NUM_THREADS"] = "1"       # NumPy reads it at import; the launcher of a job sets it for the ranks.
     with tempfile.TemporaryDirectory() as folder:
         outputs = [os.path.join(folder, name) for name in ("stdout", "stderr")]
         described = {"arguments": arguments, "ranks": ranks, "environment": environment, "folder": os.getcwd(), "outputs": outputs}
@@ -67,7 +70,7 @@ class Template:
 @functools.lru_cache(8)
 def _template(read: frozenset[tuple[str, str]]) -> Template:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(READ_BY_IMPORTS)}
-    return Template({**kept, **dict(read), "OMP_NUM_THREADS": "1"})        # Threads of OpenBLAS would be lost in a fork.
+    return Template({**kept, **dict(read)})
 
 
 def main() -> None:
@@ -137,6 +140,8 @@ def _run_rank(source: int) -> None:
 def _set_environment(environment: dict[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
+    from jtorch.engine import cache
+    cache.set_cache_dir(cache._default())       # It depends on READ_AGAIN.
     random.seed()
     np.random.seed()
 

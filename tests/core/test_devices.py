@@ -69,5 +69,5 @@ print("done")
 """
 
 
-def test_eight_devices(run_python):
-    assert run_python(PROGRAM, virtual_devices(8)).strip() == "done"
+def test_eight_devices(run_forked):
+    assert run_forked(PROGRAM, virtual_devices(8)).strip() == "done"

@@ -198,9 +198,9 @@ def test_default(same):
          *bodies(with_default, ["bfloat16"], few_made_by_default))
 
 
-def test_what_was_called_before_the_default_changed_is_computed_as_it_was_called(run_python):
+def test_what_was_called_before_the_default_changed_is_computed_as_it_was_called(run_forked):
     """Deferred calls, as on an accelerator, use the default of their time too."""
-    assert run_python("""
+    assert run_forked("""
 import jtorch as torch
 x = torch.ones(2)
 y = x * torch.arange(2.0)

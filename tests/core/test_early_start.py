@@ -187,7 +187,7 @@ def test_a_reading_thread_sees_finished_weights(torch):
 
 @pytest.mark.slow
 @pytest.mark.one_mode
-def test_no_more_is_compiled_than_there_is_time_for(run_python):
+def test_no_more_is_compiled_than_there_is_time_for(run_forked):
     code = """
 import jtorch
 from jtorch.engine import cost, policy
@@ -200,7 +200,7 @@ for turn in range(40):
         x.sum().item()
 print(str(jtorch.engine.report()).split(" programs")[0])
 """
-    assert 1 <= int(run_python(code, {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": ""})) < 8
+    assert 1 <= int(run_forked(code, {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": ""})) < 8
 
 
 def test_a_long_record_is_several_programs(torch, monkeypatch):

@@ -58,6 +58,6 @@ EXPECTED = [f"[enforc {WORDS.format(size)}" for size in
 @pytest.mark.one_mode
 @pytest.mark.parametrize("speedups", ["1", pytest.param("0", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("before", [0, pytest.param(30, marks=pytest.mark.slow)])
-def test_a_program_goes_on_after_an_allocation_has_failed(run_python, before, speedups):
-    printed = run_python(f"BEFORE = {before}\n{PROGRAM}", {"JTORCH_SPEEDUPS": speedups, "JTORCH_ENGINE": "auto"})
+def test_a_program_goes_on_after_an_allocation_has_failed(run_forked, before, speedups):
+    printed = run_forked(f"BEFORE = {before}\n{PROGRAM}", {"JTORCH_SPEEDUPS": speedups, "JTORCH_ENGINE": "auto"})
     assert printed.splitlines() == [*EXPECTED, "True", "done"]

@@ -182,7 +182,7 @@ def test_an_error_in_a_piece_loses_nothing():
 
 @pytest.mark.slow
 @pytest.mark.one_mode
-def test_the_same_bits_whatever_is_on_disk(run_python, tmp_path):
+def test_the_same_bits_whatever_is_on_disk(run_forked, tmp_path):
     code = """
 import hashlib
 import jtorch as torch
@@ -206,7 +206,7 @@ for p in model.parameters():
 print(digest.hexdigest(), stats.counters.background > 3)
 """
     env = {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": str(tmp_path / "cache")}
-    first, second = run_python(code, env), run_python(code, env)
+    first, second = run_forked(code, env), run_forked(code, env)
     assert first == second
     assert first.split()[1] == "True"
 

@@ -82,5 +82,5 @@ print("done")
 
 @pytest.mark.one_mode
 @pytest.mark.parametrize("speedups", ["1", "0"])
-def test_nor_where_all_calls_are_held_back(run_python, speedups):
-    assert run_python(HOT, {"JTORCH_ENGINE": "hot", "JTORCH_SPEEDUPS": speedups}) == "done\n"
+def test_nor_where_all_calls_are_held_back(run_forked, speedups):
+    assert run_forked(HOT, {"JTORCH_ENGINE": "hot", "JTORCH_SPEEDUPS": speedups}) == "done\n"

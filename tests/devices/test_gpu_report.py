@@ -68,16 +68,16 @@ print(x.jax().devices().pop().id, str(w.device), [round(n, 2) for n in w.tolist(
 STAND_IN = "from tools.gpu.stand_in import jtorch_with\njtorch_with(True)"
 
 
-def test_what_is_given_no_arrays_runs_on_its_own_device(run_python):
+def test_what_is_given_no_arrays_runs_on_its_own_device(run_forked):
     """The device is not JAX's default device."""
-    printed = run_python(LOOP.format(prepare=STAND_IN, device="cuda"), virtual_devices(2))
+    printed = run_forked(LOOP.format(prepare=STAND_IN, device="cuda"), virtual_devices(2))
     assert printed == "1 cuda:0 [0.0, 1.0, 2.0] False\n"
 
 
 @pytest.mark.slow
-def test_programs_on_disk_are_of_one_device(run_python, tmp_path):
+def test_programs_on_disk_are_of_one_device(run_forked, tmp_path):
     """One device does not read another device's programs."""
     env = {**virtual_devices(2), "JTORCH_CACHE": str(tmp_path / "cache"), "JTORCH_ENGINE": "hot"}
-    printed = [run_python(LOOP.format(prepare="", device=device), env) for device in ("cpu", "cpu:1", "cpu:1")]
+    printed = [run_forked(LOOP.format(prepare="", device=device), env) for device in ("cpu", "cpu:1", "cpu:1")]
     assert [text.split()[:2] for text in printed] == [["0", "cpu"], ["1", "cpu:1"], ["1", "cpu:1"]]
     assert [text.split()[-1] for text in printed] == ["False", "False", "True"]

@@ -12,9 +12,9 @@ PRELUDE = "import warnings, jtorch as torch, jax\nfrom jtorch import Tensor\n"
 
 
 @pytest.fixture
-def eight(run_python):
+def eight(run_forked):
     """Return a function that runs code with the devices ``cpu`` (cpu:0) to ``cpu:7``."""
-    return lambda code: run_python(PRELUDE + textwrap.dedent(code), virtual_devices(8))
+    return lambda code: run_forked(PRELUDE + textwrap.dedent(code), virtual_devices(8))
 
 
 def test_a_tensor_goes_to_a_device_and_back(eight):

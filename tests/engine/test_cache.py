@@ -33,13 +33,13 @@ print(torch.engine.report())
 
 
 @pytest.fixture
-def run(run_python, tmp_path):
+def run(run_forked, tmp_path):
     """Return a function that runs the loop in a process of its own.
 
     It returns the loop's last loss, and the numbers of compiled and of read programs.
     """
     def run_loop(directory: str | None = None):
-        printed = run_python(LOOP, {"JTORCH_CACHE": str(tmp_path / "cache") if directory is None else directory, "JTORCH_ENGINE": "hot"})
+        printed = run_forked(LOOP, {"JTORCH_CACHE": str(tmp_path / "cache") if directory is None else directory, "JTORCH_ENGINE": "hot"})
         programs, kernels, loaded = re.search(r"(\d+) programs and (\d+) kernels compiled in .*\((\d+) read from disk\)",
                                               printed).groups()
         return printed.splitlines()[0], int(programs) + int(kernels), int(loaded)
@@ -61,15 +61,15 @@ def test_a_second_process_reads_what_the_first_compiled(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_program_of_known_calls_is_read_without_being_traced(run_python, tmp_path):
+def test_a_program_of_known_calls_is_read_without_being_traced(run_forked, tmp_path):
     code = LOOP + "print(torch.engine.stats.counters.read_untraced, torch.engine.stats.counters.programs)"
     settings = {"JTORCH_CACHE": str(tmp_path), "JTORCH_ENGINE": "hot"}
-    untraced, programs = run_python(code, settings).split()[-2:]
+    untraced, programs = run_forked(code, settings).split()[-2:]
     assert int(untraced) == 0 < int(programs)
-    again, as_many = run_python(code, settings).split()[-2:]
+    again, as_many = run_forked(code, settings).split()[-2:]
     assert again == as_many == programs
     twice_as_fine = "import jax\njax.config.update('jax_default_matmul_precision', 'highest')\n" + code
-    assert run_python(twice_as_fine, settings).split()[-2] == "0"
+    assert run_forked(twice_as_fine, settings).split()[-2] == "0"
 
 
 def test_a_damaged_file_is_made_anew(run, tmp_path):
@@ -142,12 +142,12 @@ print(round(last, 2), counters.programs > 0, counters.read_untraced)
 
 
 @pytest.mark.slow
-def test_programs_that_call_lapack_are_read_by_a_process_that_has_not_traced_one(run_python, tmp_path):
+def test_programs_that_call_lapack_are_read_by_a_process_that_has_not_traced_one(run_forked, tmp_path):
     """JAX looks LAPACK's functions up when it lowers their calls. Without this, the program would jump to an invalid
     address.
     """
     env = {"JTORCH_CACHE": str(tmp_path / "cache"), "JTORCH_ENGINE": "hot"}
-    first, second = [run_python(LINALG, env).split() for _ in range(2)]
+    first, second = [run_forked(LINALG, env).split() for _ in range(2)]
     assert first[:2] == second[:2] and first[1] == "True"
     assert (int(first[2]), int(second[2]) > 0) == (0, True)
 
@@ -262,11 +262,11 @@ print([str(w.message)[:34] for w in given])
 """
 
 
-def test_training_goes_on_with_damaged_entries_on_a_read_only_file_system(run_python, tmp_path):
+def test_training_goes_on_with_damaged_entries_on_a_read_only_file_system(run_forked, tmp_path):
     env = {"JTORCH_CACHE": str(tmp_path / "cache"), "JTORCH_ENGINE": "hot"}
-    first = run_python(READ_ONLY, env).splitlines()
+    first = run_forked(READ_ONLY, env).splitlines()
     assert first[1] == "[]"
     for path in files(tmp_path):
         path.write_bytes(b"damaged")
-    again = run_python(READ_ONLY, env | {"FAILS": "1"}).splitlines()
+    again = run_forked(READ_ONLY, env | {"FAILS": "1"}).splitlines()
     assert again == [first[0], "['The cache of compiled programs in ']"]

@@ -14,8 +14,8 @@ print(chain(x * 2), chain(x + 3), chain(torch.exp(x)), torch.engine.stats.counte
 """
 
 
-def test_what_follows_different_starts(run_python):
-    *values, programs = run_python(PROGRAM, {"JTORCH_ENGINE": "hot", "JTORCH_CACHE": "0"}).split()
+def test_what_follows_different_starts(run_forked):
+    *values, programs = run_forked(PROGRAM, {"JTORCH_ENGINE": "hot", "JTORCH_CACHE": "0"}).split()
     for value, expected in zip(values, (2., 4., math.e), strict=True):
         for _ in range(120):
             expected = math.sin(expected)

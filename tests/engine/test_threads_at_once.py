@@ -42,14 +42,14 @@ print(len(found), warnings.filters == before, [f"{x:.2f}" for _, x in sorted(fou
 
 
 @pytest.mark.one_mode
-def test_threads_that_compile_at_once(run_python):
-    assert run_python(f"STEPS = 4{PROGRAM}", {"JTORCH_ENGINE": "hot"}).startswith("6 True ")
+def test_threads_that_compile_at_once(run_forked):
+    assert run_forked(f"STEPS = 4{PROGRAM}", {"JTORCH_ENGINE": "hot"}).startswith("6 True ")
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["auto", "hot"])
-def test_threads_that_compile_at_once_often(run_python, mode):
-    printed = {run_python(f"STEPS = 12{PROGRAM}", {"JTORCH_ENGINE": mode}) for _ in range(20)}
+def test_threads_that_compile_at_once_often(run_forked, mode):
+    printed = {run_forked(f"STEPS = 12{PROGRAM}", {"JTORCH_ENGINE": mode}) for _ in range(20)}
     assert len(printed) == 1
     assert printed.pop().startswith("6 True ")
 

@@ -171,7 +171,7 @@ print(program.module()(torch.ones(3, 2)).tolist(), extra["note"], list(program.s
 """
 
 
-def test_files(tmp_path, run_python):
+def test_files(tmp_path, run_forked):
     pytest.importorskip("flatbuffers")
 
     class Mine(nn.Module):
@@ -186,7 +186,7 @@ def test_files(tmp_path, run_python):
     again = torch.export.load(tmp_path / "model.pt2")
     assert torch.equal(again.module()(torch.ones(3, 2)), ep.module()(torch.ones(3, 2)))
     (tmp_path / "run.py").write_text(SAVED)
-    assert run_python((tmp_path / "run.py").read_text().replace("sys.argv[1]", repr(str(tmp_path / "model.pt2")))).strip() == \
+    assert run_forked((tmp_path / "run.py").read_text().replace("sys.argv[1]", repr(str(tmp_path / "model.pt2")))).strip() == \
         "[4.0, 4.0, 4.0] hello ['weight']"
 
 

@@ -161,6 +161,6 @@ assert (found - expected).abs().max().item() < 1e-5
 """
 
 
-def test_what_is_spread_over_a_mesh_goes_by_the_formula(run_python):
+def test_what_is_spread_over_a_mesh_goes_by_the_formula(run_forked):
     """XLA can partition the formula."""
-    run_python(ON_A_MESH, virtual_devices(2))
+    run_forked(ON_A_MESH, virtual_devices(2))

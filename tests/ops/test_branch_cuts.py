@@ -37,13 +37,13 @@ def test_sides_of_branch_cuts(torch, name, grad):
 
 
 @pytest.mark.parametrize("mode", ["eager", "hot"])
-def test_the_host_and_compiled_code_have_the_same_sides(torch, run_python, mode):
+def test_the_host_and_compiled_code_have_the_same_sides(torch, run_forked, mode):
     code = """
 from tests.ops.test_branch_cuts import NAMES, SIDES, sides, values
 import jtorch
 print([sides(values(jtorch, name, SIDES)) for name in NAMES])
 """
-    assert run_python(code, {"JTORCH_ENGINE": mode}).strip() == str([sides(values(torch, name, SIDES)) for name in NAMES])
+    assert run_forked(code, {"JTORCH_ENGINE": mode}).strip() == str([sides(values(torch, name, SIDES)) for name in NAMES])
 
 
 def sides(z):

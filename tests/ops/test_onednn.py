@@ -185,20 +185,20 @@ loss_of = lambda out: (out - x.flip(1)).square().mean()""")
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "rtol"), [(CONVOLUTIONS, 1e-4), (PRODUCTS, 1e-3)], ids=["convolutions", "products"])
-def test_a_loop_has_the_same_bits_in_each_run(run_python, text, rtol):
-    first, second = (run_python(text, {"JTORCH_ENGINE": "auto"}).split() for _ in range(2))
+def test_a_loop_has_the_same_bits_in_each_run(run_forked, text, rtol):
+    first, second = (run_forked(text, {"JTORCH_ENGINE": "auto"}).split() for _ in range(2))
     assert first == second
     assert first[-2:] == ["True", "True"]
-    other = run_python(text, {"JTORCH_ENGINE": "auto", "JTORCH_ONEDNN": "0"}).split()
+    other = run_forked(text, {"JTORCH_ENGINE": "auto", "JTORCH_ONEDNN": "0"}).split()
     assert other[-2:] == ["False", "True"]
     np.testing.assert_allclose(*[[float.fromhex(x) for x in lines[:-2]] for lines in (first, other)], rtol=rtol)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [CONVOLUTIONS, PRODUCTS], ids=["convolutions", "products"])
-def test_a_second_process_reads_the_program(run_python, tmp_path, text):
+def test_a_second_process_reads_the_program(run_forked, tmp_path, text):
     text += "print(counters.read_untraced)"
-    first, second = (run_python(text, {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": str(tmp_path)}).split() for _ in range(2))
+    first, second = (run_forked(text, {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": str(tmp_path)}).split() for _ in range(2))
     assert first[:-1] == second[:-3] + first[-3:-1]     # A program from disk does not report its custom calls.
     assert int(second[-1]) > 0
 
@@ -240,9 +240,9 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), torch.engine.report().
 """
 
 
-def test_a_forked_process_has_one_thread(run_python):
+def test_a_forked_process_has_one_thread(run_forked):
     """A forked process lacks OpenMP's other threads, and OpenMP would wait for them."""
-    assert run_python(FORKED, {"OMP_NUM_THREADS": "2"}).split() == ["0", "True"]
+    assert run_forked(FORKED, {"OMP_NUM_THREADS": "2"}).split() == ["0", "True"]
 
 
 def test_without_the_library(monkeypatch):

@@ -110,7 +110,7 @@ def test_what_is_no_number_stays_in_its_channel(value, place):
 
 
 @pytest.mark.slow
-def test_the_same_bits_call_by_call_in_a_program_and_with_one_thread(run_python):
+def test_the_same_bits_call_by_call_in_a_program_and_with_one_thread(run_forked):
     script = """
 import jtorch as torch
 torch.set_num_threads({threads})
@@ -121,7 +121,7 @@ net(x).backward(g)
 print(*[sum([abs(v) for v in t.double().flatten().tolist()]).hex() for t in (net.running_mean, net.running_var, net.weight.grad)])
 print(torch.engine.report().counters.batch_norms > 0)
 """
-    runs = [run_python(script.format(threads=threads), {"JTORCH_ENGINE": mode, "JTORCH_CACHE": "0"}).split()
+    runs = [run_forked(script.format(threads=threads), {"JTORCH_ENGINE": mode, "JTORCH_CACHE": "0"}).split()
             for threads in (1, 2) for mode in ("eager", "hot")]
     assert runs[0][-1] == "True"
     assert all(run == runs[0] for run in runs)

@@ -52,8 +52,8 @@ for _ in range(24):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("onednn", ["0", "1"])
-def test_they_do_not_end_the_process(run_python, onednn):
+def test_they_do_not_end_the_process(run_forked, onednn):
     """Filters of 2 with stride 2 over a padding of 1, and another dimension larger than its input."""
-    found, expected = (run_python(LOOP, {"JTORCH_ENGINE": mode, "JTORCH_ONEDNN": onednn}).split() for mode in ("hot", "eager"))
+    found, expected = (run_forked(LOOP, {"JTORCH_ENGINE": mode, "JTORCH_ONEDNN": onednn}).split() for mode in ("hot", "eager"))
     np.testing.assert_allclose([float(a) for a in found], [float(a) for a in expected], rtol=1e-4)
     assert len(set(found)) == 5

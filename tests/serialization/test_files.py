@@ -321,9 +321,9 @@ def test_more_than_four_gigabytes(tmp_path):
     assert sys.maxsize > 2 ** 32
 
 
-def test_to_other_devices(run_python):
+def test_to_other_devices(run_forked):
     """All tensors of a storage move with it, in either format."""
-    printed = run_python("""
+    printed = run_forked("""
 import io, jtorch as torch
 x = torch.arange(6.)
 obj = {"x": x, "v": x[1:3], "p": torch.nn.Parameter(x[2:]), "u": torch.ones(2, device="cpu:1").to(torch.uint16)}

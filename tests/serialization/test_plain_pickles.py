@@ -49,15 +49,15 @@ def names_in(data):
     return sorted({found.replace(" ", ".") for code, found, _ in pickletools.genops(data) if code.name == "GLOBAL"})
 
 
-def printed_by(run_python, code, *given):
+def printed_by(run_forked, code, *given):
     """Return the output of a process for ``code``, with the repr of ``given`` inserted."""
-    return run_python(f"import json, os\ngiven = json.loads(os.environ['GIVEN'])\n{textwrap.dedent(code)}",
+    return run_forked(f"import json, os\ngiven = json.loads(os.environ['GIVEN'])\n{textwrap.dedent(code)}",
                       {"GIVEN": json.dumps(given)})
 
 
-def test_names(run_python):
+def test_names(run_forked):
     """The process imports jtorch as torch."""
-    printed = printed_by(run_python, """
+    printed = printed_by(run_forked, """
         import json, pickle, warnings
         from jtorch import _import_hook
         _import_hook.install()
@@ -122,8 +122,8 @@ def test_pickles_of_earlier_versions():
     checked(library("jtorch"), pickle.loads(earlier("jtorch")))
 
 
-def test_pickles_of_earlier_versions_as_torch(run_python):
-    printed_by(run_python, """
+def test_pickles_of_earlier_versions_as_torch(run_forked):
+    printed_by(run_forked, """
         import base64, pickle
         from jtorch import _import_hook
         _import_hook.install()
@@ -180,13 +180,13 @@ def test_functions():
 # ---------------------------------------------------------------- other picklers
 
 @pytest.mark.parametrize("name", ["cloudpickle", "dill"])
-def test_picklers_that_write_code(run_python, tmp_path, name):
+def test_picklers_that_write_code(run_forked, tmp_path, name):
     """Subclasses of Tensor and modules defined in ``__main__`` are pickled with their code; the library's functions
     by name.
     """
     pytest.importorskip(name)
     for source in ("import jtorch as torch", "from jtorch import _import_hook; _import_hook.install(); import torch"):
-        printed_by(run_python, f"""
+        printed_by(run_forked, f"""
             import sys
             {source}
             import {name} as pickling
@@ -213,7 +213,7 @@ def test_picklers_that_write_code(run_python, tmp_path, name):
             with open(given[0], "wb") as file:
                 pickling.dump(made, file)
             """, str(tmp_path / "x"), os.path.dirname(library("jtorch").__file__))
-        printed = printed_by(run_python, f"""
+        printed = printed_by(run_forked, f"""
             {source}
             import {name} as pickling
             with open(given[0], "rb") as file:

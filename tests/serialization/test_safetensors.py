@@ -125,5 +125,5 @@ print("done")
 """
 
 
-def test_the_packages_own_functions(tmp_path, run_python):
-    assert run_python(f"PATH = {str(tmp_path / 'x')!r}\n{PACKAGES_OWN}") == "done\n"
+def test_the_packages_own_functions(tmp_path, run_forked):
+    assert run_forked(f"PATH = {str(tmp_path / 'x')!r}\n{PACKAGES_OWN}") == "done\n"
