@@ -124,6 +124,7 @@ def test_the_tape_works_inside_jit():
     assert g(jnp.arange(3.0)).tolist() == [0, 2, 4]
 
 
+@pytest.mark.one_mode
 def test_importing_changes_no_setting(run_python):
     out = run_python("""
 import jax, jax.numpy as jnp

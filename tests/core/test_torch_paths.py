@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.one_mode
 TABLE = Path(__file__).resolve().parents[2] / "jtorch" / "_import_hook" / "paths.json"
 START = "import jtorch._import_hook; jtorch._import_hook.install()\n"
 SHOWN = """
