@@ -9,6 +9,8 @@ import importlib.metadata
 import importlib.util
 import os
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +58,8 @@ def _built(root: Path, name: str, sources: list[str], **how: Any) -> Path | None
     os.chdir(root)
     try:
         extension = Extension(name, sources, optional=True, **how)
-        command = build_ext(Distribution({"name": "jtorch", "ext_modules": [extension]}))
+        command: Any = build_ext(Distribution({"name": "jtorch", "ext_modules": [extension]}))
+        command.build_extensions = partial(_build_extensions, command)
         command.inplace = command.force = True
         with tempfile.TemporaryDirectory() as objects:
             # The folder is empty, so nothing of an earlier build is used.
@@ -68,6 +71,19 @@ def _built(root: Path, name: str, sources: list[str], **how: Any) -> Path | None
         return built if built.exists() else None
     finally:
         os.chdir(before)
+
+
+def _build_extensions(command: Any) -> None:
+    """Build extensions as setuptools does, with as many sources at once as there are cores."""
+    compile_some = command.compiler.compile
+
+    def compile_all(sources: list[str], **how: Any) -> list[str]:
+        made = compile_some(sources[:1], **how)     # The first call finds and prepares the compiler.
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            later = list(pool.map(lambda source: compile_some([source], **how), sources[1:]))
+        return [*made, *(path for paths in later for path in paths)]
+    command.compiler.compile = compile_all
+    type(command).build_extensions(command)
 
 
 class CustomBuildHook(BuildHookInterface):
