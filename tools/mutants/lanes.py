@@ -25,7 +25,7 @@ WITHOUT_STRUCTURE = "--ignore=tests/structure"
 LANES = [
     Lane("fast", ("--lane=fast", SEED, WITHOUT_STRUCTURE, "tests"), {"MUTANT_WITHOUT_TORCH": "1"}),
     Lane("with PyTorch", ("--lane=all", SEED, WITHOUT_STRUCTURE, "tests"), after="fast"),
-    Lane("hot", ("--lane=fast", "--every=5", CORE), {"JTORCH_ENGINE": "hot"}),
+    Lane("hot", ("--lane=fast", "--every=10", CORE), {"JTORCH_ENGINE": "hot"}),
     Lane("eager", ("--lane=fast", "--every=5", CORE), {"JTORCH_ENGINE": "eager"}),
     Lane("python", ("--lane=fast", "--every=3", PYTHON), BY_PYTHON),
     Lane("nightly", ("--lane=nightly", "-mnightly", SEED, WITHOUT_STRUCTURE, "tests")),
