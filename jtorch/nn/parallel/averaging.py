@@ -32,6 +32,7 @@ class Averaging:
     find_unused_parameters: bool
     static_graph: bool
     _bucket_mb: float
+    _first_bucket_mb: float
     _hook: Callable | None
     _hook_state: Any
     _join_config: Any
@@ -44,7 +45,7 @@ class Averaging:
 
     def _watch_gradients(self) -> None:
         self._named = self._trained()
-        self._buckets = buckets_of(list(self._named.values()), self._bucket_mb)
+        self._buckets = buckets_of(list(self._named.values()), self._bucket_mb, self._first_bucket_mb)
         self._messages = buckets_of(list(self._named.values()), self._bucket_mb, self._bucket_mb)
         self._awaited: set[Tensor] | None = None
         # With ``static_graph``: the parameters that got gradients in the first iteration. Later iterations must use the same.

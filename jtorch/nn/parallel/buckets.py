@@ -1,12 +1,12 @@
 """Buckets of gradients that are communicated together. See torch.distributed.GradBucket."""
 from __future__ import annotations
 
+from typing import Any
+
 from jtorch._api.flattening import flattened, unflattened
 from jtorch._api.functions import zeros_like
 from jtorch.distributed.averaging import BucketAverager
 from jtorch.tensor import Tensor
-
-FIRST_MB = 1.0      # MB in the first bucket. A small bucket fills early, so its communication starts early.
 
 
 class GradBucket:
@@ -52,17 +52,22 @@ class GradBucket:
         return self._params
 
 
-def buckets_of(params: list[Tensor], cap_mb: float, first_mb: float = FIRST_MB) -> list[GradBucket]:
-    """Group parameters into buckets of one dtype and limited size, in reverse order as backward computes gradients."""
-    made: list[list[Tensor]] = []
-    size = 0.0
+def buckets_of(params: list[Tensor], cap_mb: float, first_mb: float) -> list[GradBucket]:
+    """Group parameters into buckets of one dtype, in reverse order as backward computes gradients.
+
+    A bucket ends with the parameter that brings it to its size limit, as in PyTorch's reducer. The first one of a dtype has a
+    limit of its own.
+    """
+    ended: list[list[Tensor]] = []
+    filling: dict[Any, list[Tensor]] = {}
+    sizes: dict[Any, int] = {}
+    limits: dict[Any, float] = {}
     for p in reversed(params):
-        mb = p.numel() * p.element_size() / 2**20
-        if not made or made[-1][0].dtype is not p.dtype or size + mb > (first_mb if len(made) == 1 else cap_mb):
-            made.append([])
-            size = 0.0
-        made[-1].append(p)
-        size += mb
-    buckets = [GradBucket(b, i) for i, b in enumerate(made)]
+        filling.setdefault(p.dtype, []).append(p)
+        sizes[p.dtype] = sizes.get(p.dtype, 0) + p.nbytes
+        if sizes[p.dtype] >= limits.get(p.dtype, first_mb) * 2**20:
+            ended.append(filling.pop(p.dtype))
+            sizes[p.dtype], limits[p.dtype] = 0, cap_mb
+    buckets = [GradBucket(b, i) for i, b in enumerate([*ended, *filling.values()])]
     buckets[-1]._last = True
     return buckets

@@ -31,7 +31,8 @@ class DistributedDataParallel(Module, Averaging):
         forward_sync_buffers: whether a forward after a synchronized one first broadcasts the first rank's buffers; formerly
             ``broadcast_buffers``.
         process_group, device_mesh: the processes; None means all.
-        bucket_cap_mb: the size limit of a bucket of gradients, in MB.
+        bucket_cap_mb: the size that a bucket of gradients reaches before the next one begins, in MB. None means 1 for the first
+            bucket and 25 for the others.
         find_unused_parameters: whether some losses may not depend on all parameters.
         static_graph: whether each loss depends on the same parameters.
         init_sync: whether parameters and buffers are broadcast at the beginning.
@@ -71,7 +72,8 @@ class DistributedDataParallel(Module, Averaging):
         self.device, self.device_type = next(module.parameters()).device, next(module.parameters()).device.type
         self._hook: Callable | None = None
         self._hook_state: Any = None
-        self._bucket_mb = 25.0 if bucket_cap_mb is None else bucket_cap_mb
+        # A small first bucket fills early, so its communication starts early.
+        self._first_bucket_mb, self._bucket_mb = (1.0, 25.0) if bucket_cap_mb is None else (bucket_cap_mb, bucket_cap_mb)
         self._join_config, self._divides_by_all, self._without_inputs = _JoinConfig(), True, False
         self.logger = report.Report()
         if init_sync:
