@@ -13,9 +13,10 @@ from tools.mutants.sites import Mutant, line_starts
 
 RECORDER = '''
 import builtins, os
-test, seen, file = os.environ.get("MUTANT_TEST", ""), set(), None
+seen, file = set(), None
 def hit(number):
     global file
+    test = os.environ.get("MUTANT_TEST", "")        # A process may be forked from one that an earlier test has started.
     if "MUTANT_HITS" in os.environ and (number, test) not in seen:
         seen.add((number, test))
         if file is None or file[0] != os.getpid():

@@ -17,14 +17,9 @@ if "MUTANT_WITHOUT_TORCH" in os.environ:
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item):
     """Tell the recorders of this process and of its child processes which test runs."""
-    recorder = sys.modules.get("mutant_hits")
     os.environ["MUTANT_TEST"] = item.nodeid
-    if recorder is not None:
-        recorder.test = item.nodeid        # type: ignore[attr-defined]
     yield
     os.environ["MUTANT_TEST"] = ""
-    if recorder is not None:
-        recorder.test = ""      # type: ignore[attr-defined]
 
 
 def pytest_collection_modifyitems(config, items):
