@@ -146,7 +146,7 @@ def test_sharded_lm_on_two_processes(tmp_path):
 
 
 @needs_demo
-@pytest.mark.parametrize(("processes", "steps"), [pytest.param(1, 20, marks=pytest.mark.slow),
+@pytest.mark.parametrize(("processes", "steps"), [pytest.param(1, 8, marks=pytest.mark.slow),
                                                   pytest.param(2, 8, marks=pytest.mark.nightly),
                                                   pytest.param(4, 8, marks=pytest.mark.nightly)])
 def test_eight_devices_lm(processes, steps, tmp_path):

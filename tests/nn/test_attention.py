@@ -199,6 +199,13 @@ def test_embeddings_of_a_given_table(xp):
     assert xp.embedding(table, xp.tensor([1])).tolist() == [[2, 3]]
 
 
+def test_self_attention_in_inference_gives_a_contiguous_output(xp):
+    layer, x = xp.nn.MultiheadAttention(8, 2, batch_first=True).eval(), xp.ones(2, 3, 8)
+    with xp.no_grad():
+        outs = [layer(x, x, x)[0], layer(x, x.clone(), x)[0], layer.train()(x, x, x)[0]]
+    assert [out.is_contiguous() for out in outs] == [True, False, False]
+
+
 @pytest.mark.conformance
 @pytest.mark.parametrize("mask", [None, "bool", "float"])
 @pytest.mark.parametrize("options", ["", ", batch_first=True", ", batch_first=True, bias=False", ", batch_first=True, add_zero_attn=True"])

@@ -232,6 +232,9 @@ def test_what_parametrizations_promise(xp):
     assert xp.allclose(w @ w.T, xp.eye(3), atol=1e-5)
     m = p.spectral_norm(xp.nn.Linear(4, 3), n_power_iterations=30)
     assert abs(xp.linalg.matrix_norm(m.weight, 2).item() - 1) < 1e-4
+    m = p.spectral_norm(xp.nn.Conv2d(2, 3, 2), n_power_iterations=30)
+    assert [tuple(b.shape) for b in m.buffers()] == [(3,), (8,)]
+    assert abs(xp.linalg.matrix_norm(m.weight.flatten(1), 2).item() - 1) < 1e-4
     m = p.weight_norm(xp.nn.Linear(4, 3))
     m.parametrizations.weight.original0.data.fill_(2)
     assert xp.allclose(m.weight.norm(dim=1), xp.full((3,), 2.0))

@@ -229,6 +229,13 @@ def test_hooks_of_state_dicts(xp):
     assert saved["more"] == 1 and seen == ["first", "pre", "post"]
 
 
+def test_a_hook_replaces_what_is_loaded(xp):
+    optimizer, other = xp.optim.SGD([param(xp)], lr=0.1), xp.optim.SGD([param(xp)], lr=0.7)
+    optimizer.register_load_state_dict_pre_hook(lambda o, d: other.state_dict())
+    optimizer.load_state_dict(optimizer.state_dict())
+    assert optimizer.param_groups[0]["lr"] == 0.7
+
+
 def test_loading_casts_states(xp):
     p = param(xp)
     first = xp.optim.Adam([p], lr=0.5)

@@ -130,15 +130,14 @@ def layer_of(module: str) -> str:
 
 
 @functools.cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
-
-
-def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
-    """Yield (layer, line, whether inside a function) of a file's imports from the package, without those for type
+def imports(path: Path) -> list[tuple[str, int, bool]]:
+    """Return (layer, line, whether inside a function) of a file's imports from the package, without those for type
     checkers.
     """
-    tree = parsed(path)
+    return list(_imports(ast.parse(path.read_text())))
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, int, bool]]:
     for node, inside in _walk(tree, inside=False):
         if isinstance(node, ast.ImportFrom) and node.module == "jtorch":
             for alias in node.names:
@@ -194,7 +193,7 @@ def test_files_import_each_other_in_no_circle():
 
 def _files_imported(path: Path) -> Iterator[Path]:
     """Yield the files whose names a file needs at its import."""
-    for node, inside in _walk(parsed(path), inside=False):
+    for node, inside in _walk(ast.parse(path.read_text()), inside=False):
         found: list[Path | None] = []
         if isinstance(node, ast.ImportFrom) and not inside:
             found = [_file_of(f"{node.module}.{alias.name}") or _file_of(node.module or "") for alias in node.names]
@@ -220,7 +219,7 @@ def test_only_the_engine_compiles():
     """``jax.jit`` elsewhere would bypass the engine's trace. Inside a body it only names a part of the jaxpr."""
     for path in FILES:
         if name_of(path) not in ("engine", "func") and path.name != "named.py":
-            calls = {ast.unparse(n) for n in ast.walk(parsed(path)) if isinstance(n, ast.Attribute)}
+            calls = {ast.unparse(n) for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Attribute)}
             assert "jax.jit" not in calls, path
 
 
@@ -228,7 +227,7 @@ def test_modules_that_callables_hide_are_not_imported_by_attribute():
     """``jtorch.device`` is the class after the import of the package, so ``from jtorch import device`` is ambiguous."""
     for path in FILES:
         if name_of(path) != "__init__":
-            found = {a.name for n in ast.walk(parsed(path)) if isinstance(n, ast.ImportFrom)
+            found = {a.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom)
                      and n.module == "jtorch" for a in n.names}
             assert not found & HIDDEN, f"{path}: write `import jtorch.device as devices`, or import names from it"
 
