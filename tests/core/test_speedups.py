@@ -194,8 +194,8 @@ os._exit(0)     # jaxlib 0.10's tracebacks give back more than they took where a
 @pytest.mark.one_mode
 @pytest.mark.parametrize("mode", ["auto", pytest.param("eager", marks=pytest.mark.slow), "hot"])
 @pytest.mark.parametrize("on", ["1", pytest.param("0", marks=pytest.mark.slow)])
-def test_a_collection_of_garbage_may_run_calls_of_its_own(run_forked, on, mode):
-    assert run_forked(GARBAGE, {"JTORCH_SPEEDUPS": on, "JTORCH_ENGINE": mode}) == "7.8561 {9.0} 40\n"
+def test_a_collection_of_garbage_may_run_calls_of_its_own(run_python, on, mode):
+    assert run_python(GARBAGE, {"JTORCH_SPEEDUPS": on, "JTORCH_ENGINE": mode}) == "7.8561 {9.0} 40\n"
 
 
 SLOTS = ("call", "args", "first", "depth", "device", "hot", "kernel", "leading", "line", "next", "nnumbers", "outs", "profile",
