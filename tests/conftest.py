@@ -84,8 +84,8 @@ def pytest_collection_modifyitems(config, items):
     if lane != "nightly" and os.environ.get("JTORCH_ENGINE", "auto") != "auto":
         left_out = left_out | {"one_mode"}
     kept = [item for item in items if not left_out.intersection(m.name for m in item.iter_markers())]
-    if lane == "fast" and not HAS_TORCH:
-        kept = [item for item in kept if not _needs_torch(item)]
+    if lane == "fast":
+        kept = [item for item in kept if not (_runs_torch(item) if HAS_TORCH else _needs_torch(item))]
     kept = _each(kept, config.getoption("--every"))
     if len(kept) < len(items):
         stays = set(kept)
@@ -99,8 +99,12 @@ def pytest_collection_modifyitems(config, items):
 
 def _needs_torch(item) -> bool:
     """Return whether a test is skipped without PyTorch."""
-    params = item.callspec.params if hasattr(item, "callspec") else {}
-    return params.get("xp") == "torch" or "torch" in item.fixturenames or item.get_closest_marker("conformance") is not None
+    return _runs_torch(item) or "torch" in item.fixturenames or item.get_closest_marker("conformance") is not None
+
+
+def _runs_torch(item) -> bool:
+    """Return whether a test runs PyTorch alone, which does not depend on jtorch's mode or extension."""
+    return hasattr(item, "callspec") and item.callspec.params.get("xp") == "torch"
 
 
 def _each(items: list, every: int) -> list:
