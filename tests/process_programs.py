@@ -1,11 +1,15 @@
 """Programs of several processes, run by either library."""
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import forked
 
@@ -16,6 +20,15 @@ def virtual_devices(number: int) -> dict[str, str]:
     """Return the environment of a process with so many virtual CPU devices."""
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={number}"
     return {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+
+
+@contextlib.contextmanager
+def job_of_one(xp: Any) -> Iterator[None]:
+    """Be the only rank of a job of either library."""
+    dist = importlib.import_module(f"{xp.__name__}.distributed")
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
 
 
 def launched(library: str, processes: int, program: str, *args: str, fork: bool = forked.CAN_FORK,

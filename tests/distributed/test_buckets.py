@@ -1,18 +1,15 @@
 """DistributedDataParallel: the buckets that a hook sees, in a job of one process."""
 from __future__ import annotations
 
-import importlib
-
 import pytest
+from process_programs import job_of_one
 
 
 @pytest.fixture
 def ddp(xp):
     """Return the class, in a job of one process."""
-    dist = importlib.import_module(f"{xp.__name__}.distributed")
-    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    yield importlib.import_module(f"{xp.__name__}.nn.parallel").DistributedDataParallel
-    dist.destroy_process_group()
+    with job_of_one(xp):
+        yield xp.nn.parallel.DistributedDataParallel
 
 
 @pytest.mark.parametrize(("size", "cap", "layers"), [(64, 0.01, [1, 1, 1]), (64, 0.02, [2, 1]), (64, 1, [3]), (512, None, [1, 2])])

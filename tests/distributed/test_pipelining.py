@@ -7,6 +7,7 @@ import importlib
 import pytest
 from libraries import library
 from outcomes import compare, outcome
+from process_programs import job_of_one
 
 
 @pytest.fixture
@@ -284,10 +285,8 @@ def test_a_policy_cuts():
 def alone():
     """Return the library in a job of this process alone."""
     jtorch = library("jtorch")
-    dist = importlib.import_module("jtorch.distributed")
-    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    yield jtorch
-    dist.destroy_process_group()
+    with job_of_one(jtorch):
+        yield jtorch
 
 
 def test_a_rank_with_all_stages(alone):

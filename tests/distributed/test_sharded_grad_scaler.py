@@ -4,15 +4,14 @@ from __future__ import annotations
 import importlib
 
 import pytest
+from process_programs import job_of_one
 
 
 @pytest.fixture
 def scaler_of(xp):
     """Return the class, in a job of one process."""
-    dist = importlib.import_module(f"{xp.__name__}.distributed")
-    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    yield importlib.import_module(f"{xp.__name__}.distributed.fsdp.sharded_grad_scaler").ShardedGradScaler
-    dist.destroy_process_group()
+    with job_of_one(xp):
+        yield importlib.import_module(f"{xp.__name__}.distributed.fsdp.sharded_grad_scaler").ShardedGradScaler
 
 
 def test_steps_are_scaled_and_a_step_with_an_overflow_is_skipped(xp, scaler_of):
