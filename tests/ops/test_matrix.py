@@ -105,7 +105,7 @@ def unmarked_loops() -> list[str]:
     found = set()
     for call in calls():
         for avals in call.kernels:
-            key = call.op, tuple(a.np.kind for a in avals)
+            key = call.op, tuple(a.np for a in avals)
             if key not in _looked_at and not call.op.loops:
                 _looked_at.add(key)
                 with jax.enable_x64(True), contextlib.suppress(Unsupported):
