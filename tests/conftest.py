@@ -85,7 +85,8 @@ def pytest_collection_modifyitems(config, items):
         left_out = left_out | {"one_mode"}
     kept = [item for item in items if not left_out.intersection(m.name for m in item.iter_markers())]
     if lane == "fast":
-        kept = [item for item in kept if not (_runs_torch(item) if HAS_TORCH else _needs_torch(item))]
+        is_left_out = _runs_torch if HAS_TORCH else _needs_torch
+        kept = [item for item in kept if not is_left_out(item)]
     kept = _each(kept, config.getoption("--every"))
     if len(kept) < len(items):
         stays = set(kept)
