@@ -8,7 +8,6 @@ import os
 import sys
 import tempfile
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -120,11 +119,9 @@ def test_an_error_of_the_init_function():
                                                      "multiprocessing. Rerunning with num_workers=0 may give better error trace."),
                                             ("kill", "is killed by signal: Killed")])
 def test_a_worker_that_dies(how, cause):
-    started = time.monotonic()
     with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly") as raised:
         list(DataLoader(samples.Dying(8, how), num_workers=2))
     assert cause in str(raised.value.__cause__)
-    assert time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize("kind", KINDS)

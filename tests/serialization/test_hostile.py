@@ -367,9 +367,9 @@ def test_changed_files_with_good_checksums(rng, alarm):
     try:
         for i in range(200):
             broken = _packed((_exchanged if i % 4 == 0 else _other_pickle)(records, rng))
-            started = time.perf_counter()
+            started = time.process_time()
             failed += _attempt(xp, broken) is None
-            slowest = max(slowest, time.perf_counter() - started)
+            slowest = max(slowest, time.process_time() - started)
         assert tracemalloc.get_traced_memory()[1] < 200e6
     finally:
         tracemalloc.stop()
