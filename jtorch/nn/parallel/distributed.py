@@ -5,6 +5,7 @@ See torch.nn.parallel.DistributedDataParallel.
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from jtorch._api.functions import zeros
 from jtorch._base import warned
 from jtorch.distributed.algorithms.join import Join, JoinHook, _JoinConfig
 from jtorch.distributed.coalesced import broadcast_together
+from jtorch.futures import Future
 from jtorch.nn.modules.module import Module
 from jtorch.nn.parallel import report, uneven
 from jtorch.nn.parallel.averaging import Averaging
@@ -142,12 +144,25 @@ class DistributedDataParallel(Module, Averaging):
             self.require_backward_grad_sync = before
 
     def register_comm_hook(self, state: object, hook: Callable) -> None:
-        """Average gradients by ``hook(state, bucket)``, which returns a future of the bucket's tensor."""
-        if not callable(hook):
-            self._log_and_throw(TypeError, "Communication hook must be callable.")
+        """Average gradients by ``hook(state, bucket)``, which returns a future of the bucket's tensor.
+
+        Errors: TypeError for a hook that is not callable, ValueError for annotations other than ``bucket: dist.GradBucket`` and
+        ``-> torch.futures.Future[torch.Tensor]``, RuntimeError for a second hook. An annotation may be missing or a string.
+        """
+        self._check_comm_hook(hook)
         if self._hook is not None:
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
         self._hook, self._hook_state = hook, state
+
+    def _check_comm_hook(self, hook: Callable) -> None:
+        if not callable(hook):
+            self._log_and_throw(TypeError, "Communication hook must be callable.")
+        signature = inspect.signature(hook)
+        bucket = signature.parameters.get("bucket")
+        if bucket is not None and not _is_annotated(bucket.annotation, dist.GradBucket):
+            self._log_and_throw(ValueError, "Communication hook: bucket annotation should be dist.GradBucket.")
+        if not _is_annotated(signature.return_annotation, Future[Tensor]):
+            self._log_and_throw(ValueError, "Communication hook: return annotation should be torch.futures.Future[torch.Tensor].")
 
     def _set_static_graph(self) -> None:
         if self.static_graph:
@@ -247,3 +262,8 @@ def _group_of(process_group: Any, device_mesh: Any) -> Any:
     return device_mesh.get_group(0)
 
 del Averaging      # PyTorch's module does not have this name
+
+
+def _is_annotated(found: Any, wanted: Any) -> bool:
+    """Return whether an annotation is the wanted one. A missing one is accepted, as is a string, which may name anything."""
+    return found in (inspect.Parameter.empty, wanted) or isinstance(found, str)
