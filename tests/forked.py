@@ -24,15 +24,15 @@ from typing import Any
 
 import numpy as np
 
-# Prefixes of environment variables that Python or an import of jtorch reads, and a variable that each process reads again.
+# Prefixes of environment variables that Python or an import of jtorch reads, and a variable that no import reads.
 READ_BY_IMPORTS = ("JTORCH_", "JAX_", "PYTHONWARNINGS")
-READ_AGAIN = "JTORCH_CACHE"
+READ_LATER = "JTORCH_CACHE"
 CAN_FORK = sys.platform == "linux"
 
 
 def run(arguments: list[str], environment: dict[str, str], timeout: float, ranks: int = 0) -> subprocess.CompletedProcess:
     """Run ``python -m jtorch`` with these arguments. If they start the launcher of a job, ``ranks`` is its number of ranks."""
-    read = {name: value for name, value in environment.items() if name.startswith(READ_BY_IMPORTS) and name != READ_AGAIN}
+    read = {name: value for name, value in environment.items() if name.startswith(READ_BY_IMPORTS) and name != READ_LATER}
     if ranks:
         read["OMP_NUM_THREADS"] = "1"       # NumPy reads it at import; the launcher of a job sets it for the ranks.
     with tempfile.TemporaryDirectory() as folder:
@@ -140,8 +140,6 @@ def _run_rank(source: int) -> None:
 def _set_environment(environment: dict[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
-    from jtorch.engine import cache
-    cache.set_cache_dir(cache._default())       # It depends on READ_AGAIN.
     random.seed()
     np.random.seed()
 

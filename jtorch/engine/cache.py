@@ -57,7 +57,7 @@ def _default() -> str | None:
     return os.path.join(base, "jtorch")
 
 
-_directory: str | None = _default()
+_directory: list[str | None] = []       # Empty until the first use, which reads JTORCH_CACHE.
 _checked: dict[str, bool] = {}      # Says for each directory whether it may be used.
 
 
@@ -74,8 +74,7 @@ def set_cache_dir(path: str | os.PathLike | None) -> None:
         >>> torch.engine.set_cache_dir(before)
 
     """
-    global _directory
-    _directory = None if path is None else os.fspath(path)
+    _directory[:] = [None if path is None else os.fspath(path)]
 
 
 def get_cache_dir() -> str | None:
@@ -90,7 +89,9 @@ def get_cache_dir() -> str | None:
         True
 
     """
-    return _directory
+    if not _directory:
+        set_cache_dir(_default())
+    return _directory[0]
 
 
 def kernel(lowered: Any, on: Threads = ELSEWHERE, device: devices.device | None = None) -> Any:
@@ -122,7 +123,8 @@ def begun(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threa
     background thread calls the function.
     """
     places = devices.all_jax_devices(device or devices.interned("cpu"))
-    keeps = _directory is not None and _usable(_directory) and (device is None or not devices.spans_processes(device))
+    directory = get_cache_dir()
+    keeps = directory is not None and _usable(directory) and (device is None or not devices.spans_processes(device))
     name = name_of() if keeps else None
     path = _path(name, on, places) if name is not None else None
     found = _load(path, on, places) if path is not None else None
@@ -193,8 +195,9 @@ def _path(name: str, on: Threads, places: list[jax.Device]) -> Path:
 
     The threads are part of the name, because the file of an inline program has a callback (see ``threads``).
     """
-    assert _directory is not None
-    return Path(_directory) / hashlib.sha256(f"{name}|{_machine(tuple(places))}|{on}".encode()).hexdigest()
+    directory = get_cache_dir()
+    assert directory is not None
+    return Path(directory) / hashlib.sha256(f"{name}|{_machine(tuple(places))}|{on}".encode()).hexdigest()
 
 
 @functools.cache
@@ -261,7 +264,7 @@ def warn_of_failure() -> None:
     if not _failures or _said[0] or (warnings.filters and warnings.filters[0] == ("ignore", None, Warning, None, 0)):
         return
     _said[0] = True
-    warned.warn(f"The cache of compiled programs in {_directory} cannot be used, and programs are compiled without it: "
+    warned.warn(f"The cache of compiled programs in {get_cache_dir()} cannot be used, and programs are compiled without it: "
                 f"{_failures[0]}. JTORCH_CACHE names another directory, and JTORCH_CACHE=0 turns the cache off.")
 
 

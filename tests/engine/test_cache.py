@@ -157,7 +157,7 @@ def kept_in(tmp_path, monkeypatch):
     """Set an empty cache and forget the warning of an earlier one."""
     monkeypatch.setattr(cache, "_said", [False])
     monkeypatch.setattr(cache, "_failures", [])
-    monkeypatch.setattr(cache, "_directory", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "_directory", [str(tmp_path / "cache")])
     return tmp_path / "cache"
 
 
@@ -228,7 +228,7 @@ def test_a_directory_that_vanishes_is_warned_of_once(kept_in):
 @pytest.mark.parametrize("name", ["a file/below", "a name\0 with NUL"])
 def test_a_directory_that_cannot_be_made_is_warned_of_once(tmp_path, monkeypatch, kept_in, name):
     (tmp_path / "a file").write_text("")
-    monkeypatch.setattr(cache, "_directory", str(tmp_path / name))
+    monkeypatch.setattr(cache, "_directory", [str(tmp_path / name)])
     with pytest.warns(UserWarning, match="programs are compiled without it") as given:
         assert [doubled(10), doubled(11)] == [12, 13]
     assert len(given) == 1
@@ -270,3 +270,17 @@ def test_training_goes_on_with_damaged_entries_on_a_read_only_file_system(run_fo
         path.write_bytes(b"damaged")
     again = run_forked(READ_ONLY, env | {"FAILS": "1"}).splitlines()
     assert again == [first[0], "['The cache of compiled programs in ']"]
+
+
+AFTER_THE_IMPORT = """
+import os
+import jtorch as torch
+os.environ["JTORCH_CACHE"] = "/first"
+print(torch.engine.get_cache_dir())
+os.environ["JTORCH_CACHE"] = "0"
+print(torch.engine.get_cache_dir())
+"""
+
+
+def test_the_environment_is_read_at_the_first_use(run_forked):
+    assert run_forked(AFTER_THE_IMPORT).split() == ["/first", "/first"]
