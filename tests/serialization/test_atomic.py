@@ -13,7 +13,8 @@ from libraries import library
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# For each line that it reads, this script forks a child that saves in a loop, and kills it. So jtorch is imported only once.
+# For each line that it reads, this script forks a child that saves in a loop, and kills it some seconds after as many saves as the
+# line says. So jtorch is imported only once.
 SAVER = """
 import os, signal, sys, time
 import numpy as np
@@ -24,15 +25,21 @@ states = [{"n": n, "w": torch.from_numpy(np.full(50_000, n)), "v": torch.from_nu
 torch.save(states[0], path)
 print("ready", flush=True)
 for line in sys.stdin:
-    seconds, named = line.split()
+    saves, seconds, named = line.split()
     atomic._UNNAMED = 0 if named == "True" else unnamed
+    saved, told = os.pipe()
     child = os.fork()
     if not child:
         for i in range(10 ** 9):
             torch.save(states[i % 2], path)
+            os.write(told, b"1")
+    for _ in range(int(saves)):
+        os.read(saved, 1)
     time.sleep(float(seconds))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    os.close(saved)
+    os.close(told)
     print("killed", flush=True)
 """
 
@@ -47,7 +54,7 @@ def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path, full):
                           text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}) as saver:
         assert saver.stdout.readline() == "ready\n"
         for i in range(200 if full else 20):
-            saver.stdin.write(f"{random.uniform(0, 0.02 if i % 3 else 0.06)} {i % 2 == 0}\n")
+            saver.stdin.write(f"{random.randrange(4)} {random.uniform(0, 0.01)} {i % 2 == 0}\n")
             saver.stdin.flush()
             assert saver.stdout.readline() == "killed\n"
             made = xp.load(path)
