@@ -8,6 +8,7 @@ import numpy as np
 from jtorch.engine.parallel_compilation import compile_missing
 from jtorch.engine.program import naming_line
 from jtorch.engine.values import CPU, Value, aval_of, zero_stride_array
+from jtorch.speedups import connect
 
 if TYPE_CHECKING:
     from jtorch.engine.policy import Budget
@@ -22,16 +23,18 @@ def number(x: Any) -> np.ndarray:
     return np.asarray(x, NUMBER_AVALS[x.__class__].np)
 
 
-def run(path: list[State], values: list[Value], numbers: list, budget: Budget, held: bytes | None = None) -> None:
+def run(path: list[State], values: list[Value], numbers: list, budget: Budget, spare: dict[State, list[int]]) -> None:
     """Run the calls of ``path`` whose results are not computed. ``budget`` is the thread's.
 
-    If a call raises, the others run nevertheless, and the first error is raised at the end. ``held`` says for each slot whether
-    it is needed afterwards. The arrays of the others are dropped after the last call that reads them.
+    If a call raises, the others run nevertheless, and the first error is raised at the end. ``spare`` has the slots whose arrays
+    are dropped after a call.
     """
     errors = []
-    spare = _spare_behind(path, held) if held is not None else {}
     compile_missing(path)
-    for s in path:
+    at = 0
+    while (at := run_on_host(path, values, numbers, spare, at)) < len(path):
+        s = path[at]
+        at += 1
         if not _is_there(s, values):
             try:
                 _run(s, values, numbers, budget)
@@ -44,12 +47,20 @@ def run(path: list[State], values: list[Value], numbers: list, budget: Budget, h
         raise errors[0]
 
 
+def run_on_host(path: list[State], values: list[Value], numbers: list, spare: dict[State, list[int]], at: int) -> int:
+    """Run the calls from place ``at`` on, up to one that C leaves to Python. Return its place.
+
+    The extension does this. Without it each call is left to Python.
+    """
+    return at
+
+
 def _is_there(s: State, values: list[Value]) -> bool:
     return not any([v.array is None for v in values[s.first:s.first + len(s.outs)]])
 
 
-def _spare_behind(path: list[State], held: bytes) -> dict[State, list[int]]:
-    """Return for each call the slots that nobody holds and no later call reads."""
+def spare_behind(path: list[State], held: bytes) -> dict[State, list[int]]:
+    """Return for each call the slots that no later call reads and that are not needed afterwards, by their bits in ``held``."""
     last = {i: s for s in path for i in (*s.args, *range(s.first, s.first + len(s.outs))) if i >= 0 and not held[i]}
     out: dict[State, list[int]] = {}
     for i, s in last.items():
@@ -78,3 +89,6 @@ def _check(state: State, arrays: list) -> None:
     except Exception as error:
         naming_line(error, state)
         raise
+
+
+connect(globals())

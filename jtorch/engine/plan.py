@@ -31,12 +31,13 @@ class Segment:
     ``kept``: the slots that later segments or the trace's results need. ``held``: for each slot, 1 if a tensor holds its value.
     """
 
-    __slots__ = ("_let_go", "_wanted", "early", "kind", "program")
+    __slots__ = ("_let_go", "_spare", "_wanted", "early", "kind", "program")
 
     def __init__(self, program: Program, kept: Set[int], held: bytes, early: Early | None = None):
         self.program, self.early = program, early
         self.kind = tuple([s.kernel for s in program.path])
         self._wanted = _with(held, kept)
+        self._spare: dict[State, list[int]] | None = None
         self._let_go = [i for i in dict.fromkeys([i for s in program.path for i in s.args]) if i >= 0 and not self._wanted[i]]
 
     def launch(self, trace: Trace, budget: Budget, *, is_last: bool) -> list:
@@ -48,7 +49,9 @@ class Segment:
             wait.for_latest()
             given = self.program.launch(trace)
         else:
-            interpreter.run(self.program.path, trace.values, trace.numbers, budget, self._wanted)
+            if self._spare is None:
+                self._spare = interpreter.spare_behind(self.program.path, self._wanted)
+            interpreter.run(self.program.path, trace.values, trace.numbers, budget, self._spare)
             given = []
         if not is_last:
             for i in self._let_go:

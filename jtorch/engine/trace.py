@@ -459,7 +459,8 @@ def catch_up(trace: Trace, state: State, slot: int | None = None, held: bytes | 
         trace.settle()
         values = trace.values
         path = state.path() if slot is None else _leading_to(slot, state, values)
-        interpreter.run(path, values, trace.numbers, local.recorder.trie.budget, held)
+        spare = interpreter.spare_behind(path, held) if held is not None else {}
+        interpreter.run(path, values, trace.numbers, local.recorder.trie.budget, spare)
 
 
 def _leading_to(slot: int, state: State, values: list[Value]) -> list[State]:

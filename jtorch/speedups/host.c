@@ -153,15 +153,20 @@ static int assign(PyObject *values, Py_ssize_t kept, PyObject *after, PyObject *
     return 0;
 }
 
-/* Returns the host program of a call that runs at once: borrowed. NULL: Python runs the call. */
-static PyObject *host_program(PyObject *trace, PyObject *kernel)
+/* Returns the program of a kernel that always runs on the host: borrowed. NULL: Python runs the call. */
+static PyObject *program_of(PyObject *kernel)
 {
     /* A timeline replaces trace._computed. Then Python runs all calls. */
-    if (SLOT(trace, Trace_.mode) == DEFERRED || is_none(SLOT(trace, Trace_.values)) || !Py_IS_TYPE(kernel, Kernel_.type)
-            || !is_none(SLOT(kernel, Kernel_.turns)) || PyDict_GetItem(space, computed_name) != computed)
+    if (!Py_IS_TYPE(kernel, Kernel_.type) || !is_none(SLOT(kernel, Kernel_.turns)) || PyDict_GetItem(space, computed_name) != computed)
         return NULL;
     PyObject *program = SLOT(kernel, Kernel_.on_host), *check = SLOT(kernel, Kernel_.check);
     return Py_IS_TYPE(program, HostProgram_.type) && (is_none(check) || Py_IS_TYPE(check, HostProgram_.type)) ? program : NULL;
+}
+
+/* The program of a call that runs at once: borrowed. NULL: Python runs the call. */
+static PyObject *host_program(PyObject *trace, PyObject *kernel)
+{
+    return SLOT(trace, Trace_.mode) == DEFERRED || is_none(SLOT(trace, Trace_.values)) ? NULL : program_of(kernel);
 }
 
 /* Kernel.raise_if_bad without the error: 1 if values of the arguments are wrong, or -1 with an error. Python raises the error. */
@@ -213,21 +218,31 @@ static int count_overwritten(void)
     return bad ? -1 : 0;
 }
 
-/* Runs the kernel's program and returns its slots; NULL, perhaps without an error, if Python has to run it.
-   From slot ``kept`` on, the trace's list holds the values that this call has brought into the trace. */
-static PyObject *slots_behind(PyObject *trace, Py_ssize_t kept, PyObject *kernel, PyObject *program, PyObject *args)
+/* Tells whether nothing keeps a call from running: no program runs, and its arguments are right. An error may be set. */
+static int is_ready(PyObject *kernel, PyObject *args)
 {
-    if ((!is_none(SLOT(latest, Latest_.result)) && done(PyObject_CallNoArgs(for_latest)) < 0)
-            || are_bad(SLOT(kernel, Kernel_.check), args) != 0)
-        return NULL;
-    int spare = is_spare(trace, kept, program, args);
-    if (spare < 0 || (spare && count_overwritten() < 0))
-        return NULL;
+    return (is_none(SLOT(latest, Latest_.result)) || done(PyObject_CallNoArgs(for_latest)) == 0)
+        && are_bad(SLOT(kernel, Kernel_.check), args) == 0;
+}
+
+/* Runs the kernel's program and returns its slots; NULL, perhaps without an error, if Python has to run it. */
+static PyObject *slots_of_run(PyObject *kernel, PyObject *program, PyObject *args, int spare)
+{
     PyObject *slots = slots_for(program, args);
     if (slots != NULL && (count(kernel, Kernel_.runs) < 0
                           || run_quietly(slots, SLOT(program, spare ? HostProgram_.over : HostProgram_.code)) < 0))
         Py_CLEAR(slots);
     return slots;
+}
+
+/* The same for a call that runs at once.
+   From slot ``kept`` on, the trace's list holds the values that this call has brought into the trace. */
+static PyObject *slots_behind(PyObject *trace, Py_ssize_t kept, PyObject *kernel, PyObject *program, PyObject *args)
+{
+    if (!is_ready(kernel, args))
+        return NULL;
+    int spare = is_spare(trace, kept, program, args);
+    return spare < 0 || (spare && count_overwritten() < 0) ? NULL : slots_of_run(kernel, program, args, spare);
 }
 
 /* run_now for host kernels. Returns 1 if the call has run, 0 if Python has to run it, -1 with an error. */
@@ -305,6 +320,85 @@ PyObject *run_unnoted(PyObject *trace, PyObject *call, PyObject *args)
     Py_DECREF(program);
     Py_DECREF(kernel);
     return made;
+}
+
+/* Returns the arguments of a held-back call as a tuple; NULL, perhaps without an error, if one of them has no array. */
+static PyObject *held_arguments(PyObject *places, PyObject *values, PyObject *numbers)
+{
+    PyObject *args = PyTuple_New(PyTuple_GET_SIZE(places));
+    for (Py_ssize_t i = 0; args != NULL && i < PyTuple_GET_SIZE(places); i++) {
+        Py_ssize_t place = PyLong_AsSsize_t(PyTuple_GET_ITEM(places, i));
+        PyObject *x = PyList_GetItem(place >= 0 ? values : numbers, place >= 0 ? place : -place - 1);
+        if (x == NULL || (Py_IS_TYPE(x, Value_.type) && is_none(SLOT(x, Value_.array))))
+            Py_CLEAR(args);
+        else
+            PyTuple_SET_ITEM(args, i, Py_NewRef(x));
+    }
+    return args;
+}
+
+/* interpreter._is_there: 1 if the results of a held-back call are computed, or -1 with an error. */
+static int is_there(PyObject *state, PyObject *values)
+{
+    Py_ssize_t first = PyLong_AsSsize_t(SLOT(state, State_.first)), n = PyTuple_GET_SIZE(SLOT(state, State_.outs));
+    for (Py_ssize_t i = first; i < first + n; i++) {
+        PyObject *v = PyList_GetItem(values, i);
+        if (v == NULL)
+            return -1;
+        if (!Py_IS_TYPE(v, Value_.type) || is_none(SLOT(v, Value_.array)))
+            return 0;
+    }
+    return 1;
+}
+
+/* Runs a held-back call unless its results are there: 1. Returns 0 if Python has to run it, -1 with an error. */
+static int run_held(PyObject *state, PyObject *values, PyObject *numbers)
+{
+    int there = is_there(state, values);
+    if (there != 0)
+        return there;
+    PyObject *kernel = SLOT(state, State_.kernel), *program = program_of(kernel);
+    PyObject *args = program != NULL ? held_arguments(SLOT(state, State_.args), values, numbers) : NULL;
+    PyObject *slots = args != NULL && is_ready(kernel, args) ? slots_of_run(kernel, program, args, 0) : NULL;
+    Py_ssize_t behind = PyLong_AsSsize_t(SLOT(state, State_.first)) + PyTuple_GET_SIZE(SLOT(state, State_.outs));
+    int ran = slots != NULL && assign(values, behind, state, slots, SLOT(program, HostProgram_.outs)) == 0;
+    Py_XDECREF(slots);
+    Py_XDECREF(args);
+    return ran ? 1 : PyErr_Occurred() ? -1 : 0;
+}
+
+/* Drops the arrays of the slots that nothing needs after a call. */
+static int let_go(PyObject *spare, PyObject *state, PyObject *values)
+{
+    PyObject *slots = PyDict_GetItemWithError(spare, state);
+    for (Py_ssize_t i = 0; slots != NULL && i < PyList_GET_SIZE(slots); i++) {
+        PyObject *v = PyList_GetItem(values, PyLong_AsSsize_t(PyList_GET_ITEM(slots, i)));
+        if (v == NULL)
+            return -1;
+        if (Py_IS_TYPE(v, Value_.type))
+            set(v, Value_.array, Py_None);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* run_on_host(path, values, numbers, spare, at). See jtorch.engine.interpreter. */
+PyObject *speedups_run_on_host(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs != 5)
+        return PyErr_Format(PyExc_TypeError, "run_on_host takes 5 arguments, not %zd", nargs);
+    PyObject *path = args[0], *values = args[1], *numbers = args[2], *spare = args[3];
+    Py_ssize_t at = PyLong_AsSsize_t(args[4]);
+    int ran = 1;
+    for (; ran == 1 && at < PyList_GET_SIZE(path); at += ran == 1) {
+        PyObject *state = PyList_GET_ITEM(path, at);
+        ran = PyErr_CheckSignals() == 0 ? run_held(state, values, numbers) : -1;
+        if (ran == 1 && let_go(spare, state, values) < 0)
+            ran = -1;
+    }
+    if (ran < 0 && !PyErr_ExceptionMatches(PyExc_Exception))
+        return NULL;
+    PyErr_Clear();      /* Python runs the call again and raises its error */
+    return PyLong_FromSsize_t(at);
 }
 
 int connect_host(PyObject *given)
