@@ -60,30 +60,47 @@ def factor(A, upper: bool):
     return adjoint(L) if upper else L
 
 
-def _failing_minor(A):
-    """Return the order of the first leading minor of one matrix that is not positive-definite, or 0."""
-    n = A.shape[-1]
+def _eliminated(A):
+    """Return what LAPACK's potrf leaves of one matrix, and the order of the minor that is not positive-definite, or 0.
+
+    Columns before the failing pivot are the factor's. The pivot is updated, and the rest is as given.
+    """
+    rows = jnp.arange(A.shape[-1])
 
     def eliminate(j, state):
-        A, failed = state
-        pivot = jnp.real(A[j, j])
-        failed = jnp.where((failed == 0) & ~(pivot > 0), j + 1, failed)
-        column = jnp.where(jnp.arange(n) > j, A[:, j], 0)
-        return A - column[:, None] * jnp.conj(column)[None, :] / pivot.astype(A.dtype), failed
-    return jax.lax.fori_loop(0, n, eliminate, (A, jnp.zeros((), np.int64)))[1]
+        rest, made, failed = state
+        pivot = jnp.real(rest[j, j])
+        good = (failed == 0) & (pivot > 0)
+        column = jnp.where(rows > j, rest[:, j], 0)
+        diagonal = jnp.where(good, jnp.sqrt(pivot), pivot).astype(A.dtype)
+        done = jnp.where(rows == j, diagonal, jnp.where(good, column / diagonal, made[:, j]))
+        made = jnp.where(failed == 0, made.at[:, j].set(done), made)
+        rest = rest - column[:, None] * jnp.conj(column)[None, :] / pivot.astype(A.dtype)
+        return rest, made, jnp.where(good | (failed != 0), failed, j + 1)
+    _, made, failed = jax.lax.fori_loop(0, A.shape[-1], eliminate, (A, A, jnp.zeros((), np.int64)))
+    return made, failed
+
+
+def _failures(A, upper: bool):
+    """Return (PyTorch's ``info``, what is done of factors that fail, as lower triangles).
+
+    ``info`` is the order of the leading minor that is not positive-definite, or 0.
+    """
+    if A.size == 0:
+        return jnp.zeros(A.shape[:-2], np.int64), A
+    A = _hermitian(A, upper)
+    flat = A.reshape(-1, *A.shape[-2:])
+    fails = jnp.isnan(jnp.real(lax_linalg.cholesky(flat, symmetrize_input=False))).any((-2, -1))
+    partly, found = jax.lax.cond(fails.any(), lambda: jax.vmap(_eliminated)(flat),
+                                 lambda: (flat, jnp.zeros(flat.shape[0], np.int64)))
+    # if the elimination finds no failing minor although LAPACK's factorization failed, report the last minor
+    info = jnp.where(fails, jnp.where(found == 0, A.shape[-1], found), 0)
+    return info.reshape(A.shape[:-2]), jnp.tril(partly).reshape(A.shape)
 
 
 def info_of_cholesky(A, upper: bool = False):
     """Return PyTorch's ``info``: the order of the leading minor that is not positive-definite, or 0."""
-    if A.size == 0:
-        return jnp.zeros(A.shape[:-2], np.int64)
-    A = _hermitian(A, upper)
-    flat = A.reshape(-1, *A.shape[-2:])
-    fails = jnp.isnan(jnp.real(lax_linalg.cholesky(flat, symmetrize_input=False))).any((-2, -1))
-    # if ``_failing_minor`` finds none although LAPACK's factorization failed, report the last minor
-    found = jax.lax.cond(fails.any(), lambda: jnp.maximum(jax.vmap(_failing_minor)(flat), 0),
-                         lambda: jnp.zeros(flat.shape[0], np.int64))
-    return jnp.where(fails, jnp.where(found == 0, A.shape[-1], found), 0).reshape(A.shape[:-2])
+    return _failures(A, upper)[0]
 
 
 def _not_positive_definite(name: str):
@@ -124,9 +141,14 @@ def cholesky(input: Tensor, upper: bool = False):
 @op(name="linalg.cholesky_ex", out=Out(refuses=out_dtypes.EXPECTED), returns="L info", saves="result",
     loops=True, layout=BY_COLUMNS)
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False):
-    """Return linalg.cholesky, and for each matrix 0 or the order of the minor that failed. See torch.linalg.cholesky_ex."""
+    """Return linalg.cholesky, and for each matrix 0 or the order of the minor that failed. See torch.linalg.cholesky_ex.
+
+    Where a minor fails, the factor is complete in the columns before it.
+    """
     check_matrix(A, "linalg.cholesky", square=True)
-    return factor(A, upper), info_of_cholesky(A, upper).astype(np.int32)
+    info, partly = _failures(jax.lax.stop_gradient(A), upper)
+    L = jnp.where((info == 0)[..., None, None], factor(A, upper), adjoint(partly) if upper else partly)
+    return L, info.astype(np.int32)
 
 
 @op(layout=BY_COLUMNS, out=Out(refuses=out_dtypes.of_safe_cast("cholesky_solve")))

@@ -75,3 +75,14 @@ def test_the_class_of_the_errors(xp):
     error = xp.linalg.LinAlgError
     assert (error.__name__, error.__mro__[1]) == ("_LinAlgError", RuntimeError)
     assert error.__module__.endswith("torch._C")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("upper", [False, True])
+def test_a_cholesky_factor_that_fails_is_complete_up_to_the_failing_minor(same, upper, dtype):
+    """Trust-region methods read the columns before the failing minor."""
+    def run(xp):
+        A = xp.tensor([[4.0, 2.0, 0.0, 1.0], [2.0, 5.0, 3.0, 0.0], [0.0, 3.0, 1.0, 2.0], [1.0, 0.0, 2.0, 6.0]], dtype=getattr(xp, dtype))
+        made = xp.linalg.cholesky_ex(xp.stack([A, xp.eye(4, dtype=A.dtype), -A, A.tril()]), upper=upper)
+        return made.L + 0, made.info        # Adding 0 makes negative zeros positive.
+    same(run)
