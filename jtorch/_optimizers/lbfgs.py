@@ -66,6 +66,7 @@ class LBFGS(Optimizer):
                                       line_search_fn=line_search_fn))
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+        self._params = self.param_groups[0]["params"]
 
     @no_grad()
     def step(self, closure):
@@ -180,9 +181,19 @@ class _Run:
             return
         if g["line_search_fn"] != "strong_wolfe":
             raise RuntimeError("only 'strong_wolfe' is supported")
-        search = _StrongWolfe(self, d, slope, g["max_eval"] - self.evaluations)
+        start = [p.clone() for p in self.params]
+        search = _StrongWolfe(lambda t: self._tried(start, t, d), d, self.loss, self.grad, slope,
+                              budget=g["max_eval"] - self.evaluations)
         self.memory["t"], self.loss, self.grad = search.find(self.memory["t"])
         self.move(self.memory["t"], d)
+
+    def _tried(self, start: list[Tensor], t: float, d: Any) -> tuple[float, Any]:
+        """Return the loss and the gradient at ``t`` along ``d``, and restore the parameters."""
+        self.move(t, d)
+        self.evaluate()
+        for p, x in zip(self.params, start, strict=True):
+            p.copy_(x)
+        return self.loss, self.grad
 
     def _stuck(self, d: Any) -> bool:
         """Return whether the last iteration changed the loss, or all parameters, by no more than the tolerance."""
@@ -197,24 +208,20 @@ class _StrongWolfe:
     rounding is the same.
     """
 
-    # The search ends where a bracket is so narrow that no parameter changes by ``tolerance``.
-    decrease, flatness, tolerance = 1e-4, 0.9, 1e-9
-
-    def __init__(self, run: _Run, d: Any, slope: float, budget: int):
-        self.run, self.d, self.budget = run, d, budget
-        self.start = [p.clone() for p in run.params]
-        self.scalar = _scalar_of(run.grad)
-        self.loss, self.slope = run.loss, self.scalar(slope)
-        self.grads = {0.0: run.grad}
+    def __init__(self, evaluate: Callable[[float], tuple[float, Any]], d: Any, loss: float, grad: Any, slope: float, budget: int,
+                 decrease: float = 1e-4, flatness: float = 0.9, tolerance: float = 1e-9):
+        self.evaluate, self.d, self.budget, self.evaluations = evaluate, d, budget, 0
+        self.decrease, self.flatness = decrease, flatness
+        self.tolerance = tolerance      # The search ends where a bracket is so narrow that no parameter changes by this much.
+        self.scalar = _scalar_of(grad)
+        self.loss, self.slope = loss, self.scalar(slope)
+        self.grads = {0.0: grad}
 
     def at(self, t: float) -> Numbers:
-        """Evaluate the closure at ``t`` along the line, and restore the parameters."""
-        self.run.move(float(t), self.d)
-        self.run.evaluate()
-        for p, x in zip(self.run.params, self.start, strict=True):
-            p.copy_(x)
-        self.grads[t] = self.run.grad
-        return t, self.run.loss, self.scalar(float(self.run.grad.dot(self.d)))       # type: ignore[attr-defined]
+        """Return the numbers at ``t`` along the line."""
+        loss, self.grads[t] = self.evaluate(float(t))
+        self.evaluations += 1
+        return t, loss, self.scalar(float(self.grads[t].dot(self.d)))
 
     def find(self, t: float) -> tuple[float, float, Any]:
         """Return the step length, and the loss and gradient at that point."""
@@ -261,6 +268,24 @@ class _StrongWolfe:
             high = low if here[2] * (high[0] - low[0]) >= 0 else high
             low = here
         return low
+
+
+def _strong_wolfe(obj_func: Callable, x: Any, t: float, d: Any, f: float, g: Any, gtd: Any, c1: float = 1e-4, c2: float = 0.9,
+                  tolerance_change: float = 1e-9, max_ls: int = 25) -> tuple[float, Any, float, int]:
+    """Return (loss, gradient, step length, number of evaluations) at a point along ``d`` from ``x``. Packages call this.
+
+    ``obj_func(x, t, d)`` returns loss and gradient at ``t``. At 0 these are ``f`` and ``g``, with the slope ``gtd``.
+    """
+    search = _StrongWolfe(lambda t: obj_func(x, t, d), d, f, g, float(gtd), max_ls, c1, c2, tolerance_change)
+    found, loss, grad = search.find(t)
+    return loss, grad, found, search.evaluations
+
+
+def _cubic_interpolate(x1: float, f1: float, g1: Any, x2: float, f2: float, g2: Any,
+                       bounds: tuple[float, float] | None = None) -> float:
+    """Return the minimum of a cubic given by positions, values and slopes at two points. Packages call this."""
+    slopes = [_scalar_of(g)(float(g)) if isinstance(g, Tensor) else np.float64(g) for g in (g1, g2)]
+    return float(_cubic_minimum((float(x1), f1, slopes[0]), (float(x2), f2, slopes[1]), bounds))
 
 
 def _scalar_of(t: Any) -> type:

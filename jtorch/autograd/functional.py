@@ -31,18 +31,35 @@ def _as_tuple(given: Any, what: str, function: str) -> tuple[bool, tuple[Tensor,
     return is_tuple, tensors
 
 
-def _fresh(inputs: tuple, create_graph: bool, needed: bool) -> tuple:
+def _grad_preprocess(inputs: tuple, create_graph: bool, needed: bool) -> tuple:
     """Return new tensors for the inputs, so that inputs captured by the function count as constants."""
-    return tuple([t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(needed)    # type: ignore[attr-defined]
-                  for t in inputs])
+    return tuple([t.view_as(t) if create_graph and t.requires_grad else     # type: ignore[attr-defined]
+                  t.detach().requires_grad_(needed) for t in inputs])
 
 
-def _finished(results: tuple, create_graph: bool) -> tuple:
+def _grad_postprocess(results: tuple, create_graph: bool) -> tuple:
+    if isinstance(results[0], tuple):
+        return tuple([_grad_postprocess(r, create_graph) for r in results])
     return results if create_graph else tuple([t.detach() for t in results])
 
 
-def _as_given(results: Any, as_tuple: bool) -> Any:
+def _tuple_postprocess(results: Any, as_tuple: bool | tuple[bool, bool]) -> Any:
+    """Return results as the function has them: in a tuple or alone. For tuples of tuples two flags are given."""
+    if isinstance(as_tuple, tuple):
+        outer, inner = as_tuple
+        return _tuple_postprocess(tuple([_tuple_postprocess(r, inner) for r in results]), outer)
     return results if as_tuple else results[0]
+
+
+def _construct_standard_basis_for(tensors: tuple[Tensor, ...], tensor_numels: tuple[int, ...]) -> tuple[Tensor, ...]:
+    """Return an identity matrix as one block of columns for each tensor, of the tensor's dtype and on its device."""
+    rows, start, blocks = sum(tensor_numels), 0, []
+    for t, numel in zip(tensors, tensor_numels, strict=True):
+        block = t.new_zeros(rows, numel)
+        block.diagonal(-start).fill_(1)
+        blocks.append(block)
+        start += numel
+    return tuple(blocks)
 
 
 def _called(func: Callable, inputs: tuple, name: str, strict: bool) -> tuple[bool, tuple]:
@@ -53,7 +70,7 @@ def _called(func: Callable, inputs: tuple, name: str, strict: bool) -> tuple[boo
 
 def _vector(v: Any, like: tuple, is_tuple: bool, name: str, create_graph: bool) -> tuple:
     """Check that ``v`` has the lengths and sizes of ``like``, and return its tensors."""
-    tensors = _fresh(_as_tuple(v, "v", name)[1], create_graph, False)
+    tensors = _grad_preprocess(_as_tuple(v, "v", name)[1], create_graph, False)
     if len(tensors) != len(like):
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(tensors)}." if is_tuple else
                            "The given v should contain a single Tensor.")
@@ -146,7 +163,7 @@ def vjp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
     """
     with enable_grad():
         is_tuple, inputs = _as_tuple(inputs, "inputs", "vjp")
-        inputs = _fresh(inputs, create_graph, True)
+        inputs = _grad_preprocess(inputs, create_graph, True)
         is_out_tuple, outputs = _called(func, inputs, "vjp", strict)
         if v is not None:
             v = _vector(v, outputs, is_out_tuple, "vjp", create_graph)
@@ -156,7 +173,8 @@ def vjp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
                                "element.")
     with set_grad_enabled(create_graph or mode.grad):
         product = _filled(_grad(outputs, inputs, v, create_graph), inputs, strict, create_graph, _UNUSED)
-    return (_as_given(_finished(outputs, create_graph), is_out_tuple), _as_given(_finished(product, create_graph), is_tuple))
+    return (_tuple_postprocess(_grad_postprocess(outputs, create_graph), is_out_tuple),
+            _tuple_postprocess(_grad_postprocess(product, create_graph), is_tuple))
 
 
 def _input_vector(v: Any, inputs: tuple, is_tuple: bool, name: str, create_graph: bool) -> tuple | None:
@@ -193,7 +211,7 @@ def jvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
     """
     with enable_grad():
         is_tuple, inputs = _as_tuple(inputs, "inputs", "jvp")
-        inputs = _fresh(inputs, create_graph, True)
+        inputs = _grad_preprocess(inputs, create_graph, True)
         v = _input_vector(v, inputs, is_tuple, "jvp", create_graph)
         is_out_tuple, outputs = _called(func, inputs, "jvp", strict)
         given = tuple([zeros_like(o).requires_grad_() for o in outputs])
@@ -201,7 +219,8 @@ def jvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
         _require(back, strict, _GRAD)
     with set_grad_enabled(create_graph or mode.grad):
         product = _filled(_grad(back, given, v, create_graph), outputs, strict, create_graph, _LINEAR)
-    return (_as_given(_finished(outputs, create_graph), is_out_tuple), _as_given(_finished(product, create_graph), is_out_tuple))
+    return (_tuple_postprocess(_grad_postprocess(outputs, create_graph), is_out_tuple),
+            _tuple_postprocess(_grad_postprocess(product, create_graph), is_out_tuple))
 
 
 def _scalar_and_gradient(func: Callable, inputs: tuple, name: str, strict: bool) -> tuple[tuple, tuple]:
@@ -242,12 +261,12 @@ def vhp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
     """
     with enable_grad():
         is_tuple, inputs = _as_tuple(inputs, "inputs", "vhp")
-        inputs = _fresh(inputs, create_graph, True)
+        inputs = _grad_preprocess(inputs, create_graph, True)
         v = _input_vector(v, inputs, is_tuple, "vhp", create_graph)
         outputs, jac = _scalar_and_gradient(func, inputs, "vhp", strict)
     with set_grad_enabled(create_graph or mode.grad):
         product = _filled(_grad(jac, inputs, v, create_graph), inputs, strict, create_graph, _TWICE, "hessian")
-    return _finished(outputs, create_graph)[0], _as_given(_finished(product, create_graph), is_tuple)
+    return _grad_postprocess(outputs, create_graph)[0], _tuple_postprocess(_grad_postprocess(product, create_graph), is_tuple)
 
 
 def hvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple:
@@ -276,7 +295,7 @@ def hvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
     """
     with enable_grad():
         is_tuple, inputs = _as_tuple(inputs, "inputs", "hvp")
-        inputs = _fresh(inputs, create_graph, True)
+        inputs = _grad_preprocess(inputs, create_graph, True)
         v = _input_vector(v, inputs, is_tuple, "hvp", create_graph)
         outputs, jac = _scalar_and_gradient(func, inputs, "hvp", strict)
         given = tuple([zeros_like(t).requires_grad_() for t in inputs])
@@ -284,7 +303,7 @@ def hvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
         _require(jac, strict, _HESSIAN)
     with set_grad_enabled(create_graph or mode.grad):
         product = _filled(_grad(twice, given, v, create_graph), inputs, strict, create_graph, _TWICE_LINEAR, "hessian")
-    return _finished(outputs, create_graph)[0], _as_given(_finished(product, create_graph), is_tuple)
+    return _grad_postprocess(outputs, create_graph)[0], _tuple_postprocess(_grad_postprocess(product, create_graph), is_tuple)
 
 
 # ---------------------------------------------------------------- Jacobians and Hessians
@@ -323,13 +342,13 @@ def jacobian(func: Callable, inputs: Tensors, create_graph: bool = False, strict
         return _forward(func, inputs)
     with enable_grad():
         is_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
-        inputs = _fresh(inputs, create_graph, True)
+        inputs = _grad_preprocess(inputs, create_graph, True)
         is_out_tuple, outputs = _called(func, inputs, "jacobian", strict)
         if vectorize and strict:
             raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported "
                                "together. Please either set `strict=False` or `vectorize=False`.")
-        rows = [_finished(_rows(i, o, inputs, create_graph, strict), create_graph) for i, o in enumerate(outputs)]
-    return _as_given(tuple([_as_given(r, is_tuple) for r in rows]), is_out_tuple)
+        rows = [_grad_postprocess(_rows(i, o, inputs, create_graph, strict), create_graph) for i, o in enumerate(outputs)]
+    return _tuple_postprocess(tuple([_tuple_postprocess(r, is_tuple) for r in rows]), is_out_tuple)
 
 
 def _forward(func: Callable, inputs: Tensors) -> Any:
@@ -342,7 +361,8 @@ def _forward(func: Callable, inputs: Tensors) -> Any:
         is_out_tuple, outputs = _as_tuple(func(*given), "outputs", "jacobian")
         return outputs
     rows = jacfwd(called, tuple(range(len(inputs))))(*inputs)
-    return _as_given([_as_given(list(r), is_tuple) for r in rows], is_out_tuple)        # As in PyTorch, rows are lists.
+    made = [_tuple_postprocess(list(r), is_tuple) for r in rows]        # As in PyTorch, rows are lists.
+    return _tuple_postprocess(made, is_out_tuple)
 
 
 def _check_strategy(create_graph: bool, strict: bool, vectorize: bool, strategy: str) -> None:
@@ -431,7 +451,7 @@ def hessian(func: Callable, inputs: Tensors, create_graph: bool = False, strict:
         return jac
 
     found = jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
-    return _as_given(type(found)([_as_given(row, is_tuple) for row in found]), is_tuple)
+    return _tuple_postprocess(type(found)([_tuple_postprocess(row, is_tuple) for row in found]), is_tuple)
 
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
