@@ -264,3 +264,55 @@ def test_compilers_of_functorch_can_be_imported():
         module, _, function = name.rpartition(".")
         with pytest.raises(NotImplementedError, match=rf"torch\.{name} is not built"):
             getattr(path(jtorch, module), function)()
+
+
+@pytest.mark.parametrize("given", [{}, {"out_dims": 1}, {"out_dims": (1, 0, 0)}, {"in_dims": (1, None)}])
+def test_the_older_vmap_passes_none_through(same, given):
+    def run(xp):
+        function = path(xp, "_vmap_internals")._vmap(lambda x, y: (x * y, None, y.sum() + x.sum()), allow_none_pass_through=True, **given)
+        return function(xp.arange(6.0).reshape(2, 3), xp.tensor([2.0, 3.0]).reshape(2, 1) if "in_dims" not in given else xp.ones(2))
+    same(run)
+
+
+def test_the_older_vmap_takes_one_result(same):
+    same(lambda xp: path(xp, "_vmap_internals")._vmap(lambda x: x * 2, allow_none_pass_through=True)(xp.arange(3.0)))
+
+
+def test_helpers_of_jacobians(same):
+    def run(xp):
+        f = path(xp, "autograd.functional")
+        x, y = xp.ones(2, requires_grad=True), xp.ones(1, dtype=xp.float64)
+        nested = f._grad_postprocess(((x, x * 2), (x,)), create_graph=False)
+        return (f._construct_standard_basis_for((x, y), (2, 1)), nested, [t.requires_grad for t in nested[0]],
+                f._tuple_postprocess(((x, y), (y, x)), (True, False)), f._tuple_postprocess(((x, y),), (False, True)))
+    same(run)
+
+
+@pytest.mark.parametrize("start", [0.01, 1.0, 30.0])
+def test_the_line_search_of_lbfgs(same, start):
+    def run(xp):
+        module = path(xp, "optim.lbfgs")
+        x, d = xp.tensor([1.0, -2.0], dtype=xp.float64), xp.tensor([-1.0, 1.5], dtype=xp.float64)
+
+        def evaluate(x, t, d):
+            at = x + t * d
+            return float((at ** 4 + at ** 2).sum()), 4 * at ** 3 + 2 * at
+        loss, grad = evaluate(x, 0.0, d)
+        found = module._strong_wolfe(evaluate, x, start, d, loss, grad, grad.dot(d))
+        g = xp.tensor([-2.0, 0.5, 3.0], dtype=xp.float64)
+        return [*found[:1], found[1], float(found[2]), found[3], *[float(module._cubic_interpolate(0.0, 1.0, g[0], 1.0, 0.4, b, limits))
+                                                                   for b in g[1:] for limits in (None, (0.2, 0.3))]]
+    same(run)
+
+
+def test_scripting_is_off():
+    """PyTorch has it on unless ``PYTORCH_JIT=0`` is set."""
+    state = importlib.import_module("jtorch.jit._state")
+    state.enable()
+    assert not state._enabled
+    state._clear_class_state()
+
+
+@pytest.mark.parametrize("name", ["rpc", "autograd"])
+def test_what_needs_rpc_is_not_available(name):
+    assert not importlib.import_module(f"jtorch.distributed.{name}").is_available()
