@@ -151,14 +151,14 @@ SHORT = ("einops", "safetensors", "torchmetrics", "torchdiffeq", "opt_einsum")  
 # `python -m tools.ecosystem.checked` reads the sources of these packages too.
 ONLY_READ: tuple[str, ...] = tuple("""
     adapter-transformers adapters allennlp asteroid audiolm-pytorch avalanche-lib ax-platform bert-score
-    bertopic bitsandbytes catalyst chgnet clean-fid composer coqui-tts d3rlpy dalle2-pytorch darts deepchem
-    deepinv deepspeed demucs easyocr effdet facexlib fair-esm flair gfpgan gliner gluonts grad-cam
-    imagen-pytorch k-diffusion lightly lightning-bolts mace-torch mmcv-lite mmdet mmengine
-    mmpretrain monai-generative mosaicml nerfacc neuralforecast nevergrad nncf nnunetv2 onnxscript optimum
-    pennylane pfrl pyannote.audio python-doctr pytorch-lightning pytorch-ood pytorch-tabnet pytorch-tabular
-    pytorch-widedeep rl-games robustbench sample-factory schnetpack setfit silero-vad
-    simpletransformers span-marker speechbrain stanza super-gradients tab-transformer-pytorch textattack thinc
-    tianshou timm-vis torch-audiomentations torch-fidelity torch-geometric-temporal torchani
-    torchaudio torchcrepe torchdata torchmeta torchtext torchtune torchxrayvision trl ultralytics xformers
-    yolov5
+    bertopic bindsnet bitsandbytes catalyst chgnet clean-fid composer coqui-tts d3rlpy dalle2-pytorch darts
+    deepchem deepinv deepspeed demucs easyocr effdet escnn facexlib fair-esm flair gfpgan gliner gluonts
+    grad-cam imagen-pytorch k-diffusion lightly lightning-bolts mace-torch mmcv-lite mmdet mmengine
+    mmpretrain monai-generative mosaicml nerfacc neuralforecast neuraloperator nevergrad nncf nnunetv2
+    onnxscript optimum pennylane pfrl poutyne pyannote.audio python-doctr pytorch-lightning pytorch-ood
+    pytorch-tabnet pytorch-tabular pytorch-widedeep pytorchcv rl-games robustbench sample-factory schnetpack
+    setfit silero-vad simpletransformers span-marker speechbrain spikingjelly stanza super-gradients
+    tab-transformer-pytorch textattack thinc tianshou timm-vis torch-audiomentations torch-fidelity
+    torch-geometric-temporal torch-harmonics torchani torchaudio torchcrepe torchdata torchdyn torchmeta
+    torchtext torchtune torchxrayvision trl tsai ultralytics xformers yolov5
 """.split())
