@@ -17,7 +17,7 @@ from jtorch.fx._namespace import _custom_builtins
 from jtorch.fx._source import function_from, import_block, with_imports
 from jtorch.fx.graph import Graph
 from jtorch.nn.modules import batchnorm, conv, linear
-from jtorch.nn.modules.module import Module, indented
+from jtorch.nn.modules.module import Module, _addindent
 from jtorch.nn.parameter import Parameter
 from jtorch.serialization import save
 from jtorch.tensor import Tensor
@@ -302,9 +302,9 @@ class GraphModule(Module):
                        colored: bool = False, **others: Any) -> str:
         """Return the source with the recorded shapes, and print it. See torch.fx.GraphModule.print_readable."""
         src = self._graph.python_code(root_module="self", verbose=True).src.lstrip("\n")
-        text = indented(f"class {self._get_name()}(torch.nn.Module):\n" + src, 4)
+        text = _addindent(f"class {self._get_name()}(torch.nn.Module):\n" + src, 4)
         inner = [m.print_readable(print_output=False) for _, m in self.named_children() if isinstance(m, GraphModule)]
-        text += indented("\n".join(["", *inner]), 4)
+        text += _addindent("\n".join(["", *inner]), 4)
         if print_output:
             sys.stdout.write(text + "\n")
         return text
@@ -321,7 +321,7 @@ class GraphModule(Module):
         body = "\n".join([f"        {line}" for line in lines])
         head = f"import torch\n{imports}\n\nfrom torch.nn import *\nclass {module_name}(torch.nn.Module):\n"
         (folder / "module.py").write_text(f"\n{head}    def __init__(self):\n        super().__init__()\n{body}\n"
-                                          f"{indented(self.code, 4)}\n")
+                                          f"{_addindent(self.code, 4)}\n")
         (folder / "__init__.py").write_text("from .module import *")
         if pickled:
             warned.warn("Was not able to save the following children modules as reprs -saved as pickled files instead: "

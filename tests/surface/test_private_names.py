@@ -316,3 +316,10 @@ def test_scripting_is_off():
 @pytest.mark.parametrize("name", ["rpc", "autograd"])
 def test_what_needs_rpc_is_not_available(name):
     assert not importlib.import_module(f"jtorch.distributed.{name}").is_available()
+
+
+def test_helpers_of_layers(same):
+    def run(xp):
+        indent, repeat = path(xp, "nn.modules.module")._addindent, path(xp, "nn.modules.utils")._reverse_repeat_tuple
+        return indent("a", 2), indent("a\nb\n \n  c", 3), repeat((1, 2), 2), repeat((3,), 0)
+    same(run)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from jtorch._base import warned
-from jtorch.nn.modules.module import Module, indented
+from jtorch.nn.modules.module import Module, _addindent
 
 
 def _position(i: Any, n: int) -> int:
@@ -184,7 +184,7 @@ class ModuleList(_Numbered):
         if not runs:
             return f"{self._get_name()}()"
         lines = [f"({a}): {t}" if a == b else f"({a}-{b}): {b - a + 1} x {t}" for a, b, t in runs]
-        return f"{self._get_name()}(\n  " + "\n  ".join(indented(line) for line in lines) + "\n)"
+        return f"{self._get_name()}(\n  " + "\n  ".join(_addindent(line, 2) for line in lines) + "\n)"
 
 
 def _of_the_dict(name: str) -> Any:

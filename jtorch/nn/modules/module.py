@@ -41,10 +41,10 @@ _global_parameter_registration_hooks, _global_buffer_registration_hooks = Hooks.
 _global_module_registration_hooks = Hooks.module
 
 
-def indented(text: str, n: int = 2) -> str:
-    """Indent all lines but the first."""
-    first, *lines = text.split("\n")
-    return "\n".join([first, *[" " * n + line if line.strip() else "" for line in lines]])
+def _addindent(s_: str, numSpaces: int) -> str:
+    """Return a text whose lines after the first are indented. Blank lines become empty."""
+    first, *rest = s_.split("\n")
+    return "\n".join([first, *[" " * numSpaces + line if line.strip() else "" for line in rest]])
 
 
 _COMPLEX = ("Complex modules are a new feature under active development whose design may change, and some modules might not "
@@ -461,7 +461,7 @@ class Module(HookMethods, StateMethods):
     def __repr__(self):
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [f"({name}): {indented(repr(m))}" for name, m in self._modules.items()]
+        children = [f"({name}): {_addindent(repr(m), 2)}" for name, m in self._modules.items()]
         if len(lines) == 1 and not children:
             return f"{self._get_name()}({lines[0]})"
         lines += children

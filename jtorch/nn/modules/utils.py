@@ -18,6 +18,11 @@ _single, _pair = _ntuple(1, "_single"), _ntuple(2, "_pair")
 _triple, _quadruple = _ntuple(3, "_triple"), _ntuple(4, "_quadruple")
 
 
+def _reverse_repeat_tuple(t: tuple, n: int) -> tuple:
+    """Return the items from the last to the first, each ``n`` times, as ``F.pad`` takes the padding of a convolution."""
+    return tuple([x for x in reversed(t) for _ in range(n)])
+
+
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Remove a prefix from a state dict's keys in place, such as DistributedDataParallel's ``module.``."""
     for key in list(state_dict):
