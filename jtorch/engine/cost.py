@@ -32,8 +32,8 @@ NOTHING = Work(0.0, 0.0)
 # Seconds of a call besides its kernel: if it runs at once, and if it is held back. Larger values mean more estimated work.
 CALL, HELD = 15e-6, 2e-6
 # Seconds that a program saves besides the work: for each call, and in addition for each call of backward, because backward then
-# repeats a known walk over the graph. A held-back call that no program runs costs as much as a call of backward. Larger values
-# mean that programs save more.
+# repeats a known walk over the graph. Without the extension a held-back call that no program runs costs as much as a call of
+# backward. Larger values mean that programs save more.
 SAVED_CALL, SAVED_WALKED = 0.5e-6, 10e-6
 # Seconds to start compiled code and to wait for its results. A larger value means that small programs save less.
 START = 50e-6
