@@ -78,6 +78,7 @@ LAYERS = [
     "_utils",           # from here to _C: modules of compat/, which have the private names of PyTorch that packages import
     "_tensor",
     "_VF",
+    "_vmap_internals",
     "_prims_common",    # shapes, strides and dtypes
     "_guards",
     "_logging",
