@@ -82,7 +82,7 @@ def _eliminated(A):
 
 
 def _failures(A, upper: bool):
-    """Return (PyTorch's ``info``, what is done of factors that fail, as lower triangles).
+    """Return (PyTorch's ``info``, what is done of factors that fail: their lower triangles count).
 
     ``info`` is the order of the leading minor that is not positive-definite, or 0.
     """
@@ -95,7 +95,7 @@ def _failures(A, upper: bool):
                                  lambda: (flat, jnp.zeros(flat.shape[0], np.int64)))
     # if the elimination finds no failing minor although LAPACK's factorization failed, report the last minor
     info = jnp.where(fails, jnp.where(found == 0, A.shape[-1], found), 0)
-    return info.reshape(A.shape[:-2]), jnp.tril(partly).reshape(A.shape)
+    return info.reshape(A.shape[:-2]), partly.reshape(A.shape)
 
 
 def info_of_cholesky(A, upper: bool = False):
@@ -147,6 +147,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False):
     """
     check_matrix(A, "linalg.cholesky", square=True)
     info, partly = _failures(jax.lax.stop_gradient(A), upper)
+    partly = jnp.tril(partly)
     L = jnp.where((info == 0)[..., None, None], factor(A, upper), adjoint(partly) if upper else partly)
     return L, info.astype(np.int32)
 
