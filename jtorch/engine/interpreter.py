@@ -32,7 +32,7 @@ def run(path: list[State], values: list[Value], numbers: list, budget: Budget, s
     errors = []
     compile_missing(path)
     at = 0
-    while (at := run_on_host(path, values, numbers, spare, at)) < len(path):
+    while (at := run_held(path, values, numbers, spare, at)) < len(path):
         s = path[at]
         at += 1
         if not _is_there(s, values):
@@ -47,7 +47,7 @@ def run(path: list[State], values: list[Value], numbers: list, budget: Budget, s
         raise errors[0]
 
 
-def run_on_host(path: list[State], values: list[Value], numbers: list, spare: dict[State, list[int]], at: int) -> int:
+def run_held(path: list[State], values: list[Value], numbers: list, spare: dict[State, list[int]], at: int) -> int:
     """Run the calls from place ``at`` on, up to one that C leaves to Python. Return its place.
 
     The extension does this. Without it each call is left to Python.

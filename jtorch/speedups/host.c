@@ -322,14 +322,14 @@ PyObject *run_unnoted(PyObject *trace, PyObject *call, PyObject *args)
     return made;
 }
 
-/* Returns the arguments of a held-back call as a tuple; NULL, perhaps without an error, if one of them has no array. */
+/* Returns the arguments of a held-back call as a tuple. */
 static PyObject *held_arguments(PyObject *places, PyObject *values, PyObject *numbers)
 {
     PyObject *args = PyTuple_New(PyTuple_GET_SIZE(places));
     for (Py_ssize_t i = 0; args != NULL && i < PyTuple_GET_SIZE(places); i++) {
         Py_ssize_t place = PyLong_AsSsize_t(PyTuple_GET_ITEM(places, i));
         PyObject *x = PyList_GetItem(place >= 0 ? values : numbers, place >= 0 ? place : -place - 1);
-        if (x == NULL || (Py_IS_TYPE(x, Value_.type) && is_none(SLOT(x, Value_.array))))
+        if (x == NULL)
             Py_CLEAR(args);
         else
             PyTuple_SET_ITEM(args, i, Py_NewRef(x));
@@ -352,14 +352,14 @@ static int is_there(PyObject *state, PyObject *values)
 }
 
 /* Runs a held-back call unless its results are there: 1. Returns 0 if Python has to run it, -1 with an error. */
-static int run_held(PyObject *state, PyObject *values, PyObject *numbers)
+static int run_one_held(PyObject *state, PyObject *values, PyObject *numbers)
 {
     int there = is_there(state, values);
     if (there != 0)
         return there;
     PyObject *kernel = SLOT(state, State_.kernel), *program = program_of(kernel);
     PyObject *args = program != NULL ? held_arguments(SLOT(state, State_.args), values, numbers) : NULL;
-    PyObject *slots = args != NULL && is_ready(kernel, args) ? slots_of_run(kernel, program, args, 0) : NULL;
+    PyObject *slots = args != NULL && are_there(args) && is_ready(kernel, args) ? slots_of_run(kernel, program, args, 0) : NULL;
     Py_ssize_t behind = PyLong_AsSsize_t(SLOT(state, State_.first)) + PyTuple_GET_SIZE(SLOT(state, State_.outs));
     int ran = slots != NULL && assign(values, behind, state, slots, SLOT(program, HostProgram_.outs)) == 0;
     Py_XDECREF(slots);
@@ -381,17 +381,17 @@ static int let_go(PyObject *spare, PyObject *state, PyObject *values)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* run_on_host(path, values, numbers, spare, at). See jtorch.engine.interpreter. */
-PyObject *speedups_run_on_host(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+/* run_held(path, values, numbers, spare, at). See jtorch.engine.interpreter. */
+PyObject *speedups_run_held(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     if (nargs != 5)
-        return PyErr_Format(PyExc_TypeError, "run_on_host takes 5 arguments, not %zd", nargs);
+        return PyErr_Format(PyExc_TypeError, "run_held takes 5 arguments, not %zd", nargs);
     PyObject *path = args[0], *values = args[1], *numbers = args[2], *spare = args[3];
     Py_ssize_t at = PyLong_AsSsize_t(args[4]);
     int ran = 1;
     for (; ran == 1 && at < PyList_GET_SIZE(path); at += ran == 1) {
         PyObject *state = PyList_GET_ITEM(path, at);
-        ran = PyErr_CheckSignals() == 0 ? run_held(state, values, numbers) : -1;
+        ran = PyErr_CheckSignals() == 0 ? run_one_held(state, values, numbers) : -1;
         if (ran == 1 && let_go(spare, state, values) < 0)
             ran = -1;
     }

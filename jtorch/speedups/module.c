@@ -76,7 +76,7 @@ static PyMethodDef methods[] = {
     {"set_constants", speedups_set_constants, METH_O, "Takes jtorch.speedups.constants.FOR_C, before anything else."},
     {"record", (PyCFunction)(void (*)(void))speedups_record, METH_FASTCALL, "See jtorch.engine.trace.record."},
     {"record_over", (PyCFunction)(void (*)(void))speedups_record_over, METH_FASTCALL, "See jtorch.engine.trace.record_over."},
-    {"run_on_host", (PyCFunction)(void (*)(void))speedups_run_on_host, METH_FASTCALL, "See jtorch.engine.interpreter.run_on_host."},
+    {"run_held", (PyCFunction)(void (*)(void))speedups_run_held, METH_FASTCALL, "See jtorch.engine.interpreter.run_held."},
     {"liveness_of", speedups_liveness_of, METH_O, "See jtorch.engine.program.liveness_of."},
     {"value_of", speedups_value_of, METH_O, "See jtorch.storage.value_of."},
     {"wrap", (PyCFunction)(void (*)(void))speedups_wrap, METH_FASTCALL | METH_KEYWORDS, "See jtorch.tensor.wrap."},

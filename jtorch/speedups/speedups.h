@@ -111,7 +111,7 @@ int connect_states(PyObject *given);
 /* host.c */
 int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *args);
 PyObject *run_unnoted(PyObject *trace, PyObject *call, PyObject *args);
-PyObject *speedups_run_on_host(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *speedups_run_held(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 int connect_host(PyObject *given);
 
 /* tensors.c */

@@ -70,7 +70,7 @@ def test_python_does_what_the_extension_does(monkeypatch, names, held, full):
         for told in [native[1], *python]:
             assert told == native[0], f"the program of seed {seed}"
     # Known walks run without the steps of single nodes.
-    others = {"hand_on"} if held else {"follow", "liveness_of", "run_on_host"}
+    others = {"hand_on"} if held else {"follow", "liveness_of", "run_held"}
     assert all([n > 0 for name, n in ran.items() if name not in others]), ran
 
 
